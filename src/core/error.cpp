@@ -2,8 +2,8 @@
 
 namespace octet {
 
-void assertion_failed(const char* condition, const char* message, std::source_location where) {
-  throw Failure("internal {} failed: {} ({}:{})", condition, message, where.file_name(), where.line());
+void check_failed(const char* must_hold, std::source_location where) {
+  throw Failure("internal check failed: {} ({}:{})", must_hold, where.file_name(), where.line());
 }
 
 }  // namespace octet

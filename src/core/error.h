@@ -28,13 +28,13 @@ class Failure : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
-/// Throws Failure with the place of the broken assumption. Kept in release builds: never silently wrong.
-[[noreturn]] void assertion_failed(const char* condition, const char* message, std::source_location where);
+/// Throws Failure with the place of the broken assumption.
+[[noreturn]] void check_failed(const char* must_hold, std::source_location where);
 
-/// Guards our own bugs: `check(condition, "what must hold")`.
-inline void check(bool condition, const char* message,
+/// Guards our own bugs, in release builds too: `check(rows > 0, "a cast has rows")`.
+inline void check(bool condition, const char* must_hold,
                   std::source_location where = std::source_location::current()) {
-  if (!condition) assertion_failed("check", message, where);
+  if (!condition) check_failed(must_hold, where);
 }
 
 }  // namespace octet
