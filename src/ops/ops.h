@@ -10,12 +10,13 @@
 #include <tuple>
 
 #include "core/dtype.h"
+#include "fp8/recipe.h"
 #include "fp8/scale.h"
 
 namespace octet::ops {
 
 /// How many partial sums a column reduction over tokens keeps: fixed, so that the bits do not depend on the threads.
-inline constexpr std::int64_t column_partials = 16;
+inline constexpr std::int64_t kColumnPartials = 16;
 
 /// Where a producer leaves FP8 codes of its bf16 output [rows, cols], one scale per row. Unused where codes is null.
 struct RowCodes {
@@ -255,11 +256,8 @@ struct CastStatistics {
 
 // ---- matrix product -------------------------------------------------------------------------------------------------
 
-/// How many scales an FP8 operand has: one for all, or one per row of its codes (the index that is not contracted).
-enum class ScaleAxis : std::uint8_t { none, tensor, row };
-
-/// Fast may accumulate with fewer bits inside the matrix unit (NVIDIA Hopper); full keeps fp32 throughout.
-enum class Accumulation : std::uint8_t { fast, full };
+using fp8::Accumulation;
+using fp8::ScaleAxis;
 
 /// One side of a product, seen as [outer, k]: FP8 codes are always stored that way (contiguous along k). A bf16 operand
 /// may be stored transposed, as [k, outer].
