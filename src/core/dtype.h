@@ -46,18 +46,18 @@ enum class DType : std::uint8_t { f32, bf16, i32, f64, e4m3fn, e4m3fnuz, e5m2, e
   return DType::e4m3fn;
 }
 
-/// The dtype of a C++ element type: `dtype_v<bf16>`, `dtype_v<fp8::e4m3fn>`.
+/// The dtype of a C++ element type: `kDType<bf16>`, `kDType<fp8::e4m3fn>`.
 template <typename T>
-inline constexpr DType dtype_v = T::no_dtype_for_this_type;
+inline constexpr DType kDType = T::no_dtype_for_this_type;
 template <>
-inline constexpr DType dtype_v<float> = DType::f32;
+inline constexpr DType kDType<float> = DType::f32;
 template <>
-inline constexpr DType dtype_v<double> = DType::f64;
+inline constexpr DType kDType<double> = DType::f64;
 template <>
-inline constexpr DType dtype_v<std::int32_t> = DType::i32;
+inline constexpr DType kDType<std::int32_t> = DType::i32;
 template <>
-inline constexpr DType dtype_v<bf16> = DType::bf16;
+inline constexpr DType kDType<bf16> = DType::bf16;
 template <fp8::Format F>
-inline constexpr DType dtype_v<fp8::Code<F>> = dtype_of(F);
+inline constexpr DType kDType<fp8::Code<F>> = dtype_of(F);
 
 }  // namespace octet

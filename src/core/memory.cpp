@@ -7,10 +7,10 @@
 namespace octet {
 namespace {
 
-constexpr std::size_t persistent_id = std::numeric_limits<std::size_t>::max();
-constexpr std::int64_t still_alive = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kPersistent = std::numeric_limits<std::size_t>::max();
+constexpr std::int64_t kStillAlive = std::numeric_limits<std::int64_t>::max();
 
-std::size_t round_up(std::size_t bytes) { return (bytes + Memory::alignment - 1) / Memory::alignment * Memory::alignment; }
+std::size_t round_up(std::size_t bytes) { return (bytes + Memory::kAlignment - 1) / Memory::alignment * Memory::alignment; }
 
 bool lifetimes_overlap(const PlannedPiece& a, const PlannedPiece& b) { return a.born < b.died && b.born < a.died; }
 
@@ -101,7 +101,7 @@ std::map<MemoryClass, std::size_t> MemoryPlan::at_peak() const {
 }
 
 Memory::Memory(MemoryPlan plan, const ArenaAllocator& allocator)
-    : plan_(std::move(plan)), arena_(allocator(std::max(plan_.arena_bytes, alignment))) {
+    : plan_(std::move(plan)), arena_(allocator(std::max(plan_.arena_bytes, kAlignment))) {
   current_ = &plan_.persistent;
 }
 
@@ -112,21 +112,21 @@ Buffer Memory::allocate(std::string_view piece_name, DType dtype, std::int64_t r
   const std::size_t bytes = round_up(shape.bytes());
   const bool persistent = current_ == &plan_.persistent;
   if (planning()) {
-    current_->push_back({std::string(piece_name), memory_class, bytes, clock_++, still_alive, 0});
-    return {this, persistent ? persistent_id : current_->size() - 1, shape};
+    current_->push_back({std::string(piece_name), memory_class, bytes, clock_++, kStillAlive, 0});
+    return {this, persistent ? kPersistent : current_->size() - 1, shape};
   }
   check(next_ < current_->size(), "a replayed step asks for no more memory than its dry run");
   const PlannedPiece& piece = (*current_)[next_];
   check(piece.bytes == bytes && piece.name == piece_name, "a replayed step asks for memory in its dry run's order");
   measured_peak_ = std::max(measured_peak_, piece.offset + piece.bytes);
-  const std::size_t id = persistent ? persistent_id : next_;
+  const std::size_t id = persistent ? kPersistent : next_;
   ++next_;
   return {this, id, Tensor(arena_.get() + piece.offset, dtype, rows, cols)};
 }
 
 void Memory::release(std::size_t id) {
   // Only the dry run records deaths, and persistent pieces have none.
-  if (!planning() || id == persistent_id) return;
+  if (!planning() || id == kPersistent) return;
   check(current_ != &plan_.persistent, "temporaries are given back before their program ends");
   (*current_)[id].died = clock_++;
 }

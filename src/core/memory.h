@@ -19,7 +19,7 @@ namespace octet {
 
 /// What a piece of memory is for; the printed plan sums by it.
 enum class MemoryClass : std::uint8_t { parameters, gradients, optimizer, activations, fp8_codes, workspace };
-inline constexpr std::array memory_classes = {MemoryClass::parameters,  MemoryClass::gradients, MemoryClass::optimizer,
+inline constexpr std::array kMemoryClasses = {MemoryClass::parameters,  MemoryClass::gradients, MemoryClass::optimizer,
                                               MemoryClass::activations, MemoryClass::fp8_codes, MemoryClass::workspace};
 [[nodiscard]] std::string_view name(MemoryClass memory_class);
 
@@ -78,7 +78,7 @@ using ArenaAllocator = std::function<std::shared_ptr<std::byte>(std::size_t byte
 /// and, after `finish()`, against a Memory that replays the plan. Requests made outside `begin`/`end` are persistent.
 class Memory {
  public:
-  static constexpr std::size_t alignment = 256;
+  static constexpr std::size_t kAlignment = 256;
 
   /// Makes a plan.
   Memory() = default;

@@ -26,8 +26,8 @@ class Tensor {
   /// The elements as T. Throws Failure where the tensor holds another dtype: FP8 formats are never reinterpreted.
   template <typename T>
   [[nodiscard]] T* ptr() const {
-    if (dtype_ != dtype_v<T>) {
-      throw Failure("a {} tensor [{}, {}] was used as {}", name(dtype_), rows_, cols_, name(dtype_v<T>));
+    if (dtype_ != kDType<T>) {
+      throw Failure("a {} tensor [{}, {}] was used as {}", name(dtype_), rows_, cols_, name(kDType<T>));
     }
     return static_cast<T*>(data_);
   }

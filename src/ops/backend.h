@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "fp8/formats.h"
+#include "fp8/format_family.h"
 #include "ops/ops.h"
 
 namespace octet::ops {

@@ -10,12 +10,13 @@
 #include <tuple>
 
 #include "core/dtype.h"
+#include "fp8/recipe.h"
 #include "fp8/scale.h"
 
 namespace octet::ops {
 
 /// How many partial sums a column reduction over tokens keeps: fixed, so that the bits do not depend on the threads.
-inline constexpr std::int64_t column_partials = 16;
+inline constexpr std::int64_t kColumnPartials = 16;
 
 /// Where a producer leaves FP8 codes of its bf16 output [rows, cols], one scale per row. Unused where codes is null.
 struct RowCodes {
@@ -158,6 +159,18 @@ struct AttentionBackward {
   }
 };
 
+/// Copies the key and value heads of the newest row of each sequence to `position` of its caches.
+struct AppendToCache {
+  static constexpr std::string_view name = "append_to_cache";
+  const bf16* qkv;  // [B, (H + 2 KV) hd], rotated
+  bf16* cache_k;    // [B, capacity, KV hd]
+  bf16* cache_v;    // [B, capacity, KV hd]
+  std::int64_t batch, position, capacity, heads, kv_heads, head_dim;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(8 * batch * kv_heads * head_dim); }
+};
+
 /// One new position per sequence against its cache: rows of qkv are the newest tokens, positions [0, length) are cached.
 struct AttentionDecode {
   static constexpr std::string_view name = "attention_decode";
@@ -255,11 +268,8 @@ struct CastStatistics {
 
 // ---- matrix product -------------------------------------------------------------------------------------------------
 
-/// How many scales an FP8 operand has: one for all, or one per row of its codes (the index that is not contracted).
-enum class ScaleAxis : std::uint8_t { none, tensor, row };
-
-/// Fast may accumulate with fewer bits inside the matrix unit (NVIDIA Hopper); full keeps fp32 throughout.
-enum class Accumulation : std::uint8_t { fast, full };
+using fp8::Accumulation;
+using fp8::ScaleAxis;
 
 /// One side of a product, seen as [outer, k]: FP8 codes are always stored that way (contiguous along k). A bf16 operand
 /// may be stored transposed, as [k, outer].
@@ -385,7 +395,7 @@ struct FindNonFinite {
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
 using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
-                    AttentionBackward, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, QuantizeColumns,
+                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, QuantizeColumns,
                     QuantizeTensor, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW,
                     FindNonFinite>;
 
