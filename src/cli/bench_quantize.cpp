@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 
 #include "core/error.h"
 #include "ops/cpu/parallel.h"
@@ -22,37 +25,53 @@ using ops::cpu::Index;
 using ops::cpu::parallel_ranges;
 using ops::cpu::row_grain;
 
-/// Columns that one call of the column cast takes.
-constexpr Index kColumnGrain = 64;
-
 constexpr double kGiga = 1e9;
+
+/// Memory as the arena gives it: aligned, in huge pages where the system has them, so that strides cost no more here.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(std::int64_t count)
+      : bytes_((static_cast<std::size_t>(count) * sizeof(T) + kPage - 1) / kPage * kPage) {
+    data_.reset(static_cast<T*>(std::aligned_alloc(kPage, bytes_)));
+    if (data_ == nullptr) {
+      throw UserError("bench quantize: no memory for {:.2f} GiB more: give fewer --rows or --cols",
+                      static_cast<double>(bytes_) / (1U << 30U));
+    }
+    madvise(data_.get(), bytes_, MADV_HUGEPAGE);
+    std::memset(data_.get(), 0, bytes_);
+  }
+  [[nodiscard]] T* data() const { return data_.get(); }
+
+ private:
+  static constexpr std::size_t kPage = 2U << 20U;
+  struct Free {
+    void operator()(T* data) const { std::free(data); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<T, Free> data_;
+};
 
 /// The matrix, its codes and what the unfused cast keeps between its passes.
 struct Matrix {
   Index rows, cols;
-  std::vector<bf16> x, copy;
-  std::vector<std::uint8_t> codes;
-  std::vector<float> scale_inverse, maxima, scales, scaled;
+  Buffer<bf16> x{rows * cols};
+  Buffer<bf16> copy{rows * cols};
+  Buffer<std::uint8_t> codes{rows * cols};
+  Buffer<float> scale_inverse{std::max(rows, cols)};
+  Buffer<float> maxima{rows};
+  Buffer<float> scales{rows};
+  Buffer<float> scaled{rows * cols};
 
-  Matrix(Index rows_, Index cols_)
-      : rows(rows_),
-        cols(cols_),
-        x(elements()),
-        copy(elements()),
-        codes(elements()),
-        scale_inverse(static_cast<std::size_t>(std::max(rows, cols))),
-        maxima(static_cast<std::size_t>(rows)),
-        scales(static_cast<std::size_t>(rows)),
-        scaled(elements()) {
+  Matrix(Index row_count, Index col_count) : rows(row_count), cols(col_count) {
     std::uint32_t state = 1;
-    for (bf16& value : x) {  // both signs, magnitudes over 16 powers of two
+    for (Index i = 0; i < rows * cols; ++i) {  // both signs, magnitudes over 16 powers of two
       state = state * 1664525U + 1013904223U;
-      value.bits = static_cast<std::uint16_t>(((state >> 16) & 0x87FFU) + 0x3800U);
+      x.data()[i].bits = static_cast<std::uint16_t>(((state >> 16) & 0x87FFU) + 0x3800U);
     }
   }
-  [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(rows * cols); }
 
-  [[nodiscard]] ops::RowCodes row_codes(fp8::Format format) {
+  [[nodiscard]] ops::RowCodes row_codes(fp8::Format format) const {
     return {codes.data(), scale_inverse.data(), format, fp8::ScaleRule::of(format, true), true};
   }
 };
@@ -61,7 +80,8 @@ struct Matrix {
 struct Contestant {
   std::string name;
   double bytes_per_element;
-  std::function<void(Matrix&, fp8::Format)> run;
+  bool casts;  // what the five passes do, and may be compared with them
+  std::function<void(const Matrix&, fp8::Format)> run;
 };
 
 std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
@@ -71,8 +91,8 @@ std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
     parallel_ranges(threads, m.rows, row_grain(m.cols * bytes_per_element), body);
   };
   return {
-      {"five passes", 21,
-       [&passes, over_rows](Matrix& m, fp8::Format format) {
+      {"five passes", 21, true,
+       [&passes, over_rows](const Matrix& m, fp8::Format format) {
          const auto rule = fp8::ScaleRule::of(format, true);
          over_rows(m, 2, [&](Index begin, Index end) {
            passes.absolute_maxima(m.x.data(), m.cols, m.maxima.data(), begin, end);
@@ -87,19 +107,19 @@ std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
            passes.encode(m.scaled.data(), m.cols, format, m.codes.data(), begin, end);
          });
        }},
-      {"fused rows", 3,
-       [&kernels, over_rows](Matrix& m, fp8::Format format) {
+      {"fused rows", 3, true,
+       [&kernels, over_rows](const Matrix& m, fp8::Format format) {
          const ops::QuantizeRows op{m.x.data(), m.row_codes(format), m.rows, m.cols};
          over_rows(m, 3, [&](Index begin, Index end) { kernels.quantize_rows(op, begin, end); });
        }},
-      {"fused columns", 3,
-       [&kernels, threads](Matrix& m, fp8::Format format) {
+      {"fused columns", 3, true,
+       [&kernels, threads](const Matrix& m, fp8::Format format) {
          const ops::QuantizeColumns op{m.x.data(), m.row_codes(format), m.rows, m.cols};
-         parallel_ranges(threads, m.cols, kColumnGrain,
+         parallel_ranges(threads, m.cols, ops::cpu::kColumnBlock,
                          [&](Index begin, Index end) { kernels.quantize_columns(op, begin, end); });
        }},
-      {"decode to bf16", 3,
-       [&kernels, over_rows](Matrix& m, fp8::Format format) {
+      {"decode to bf16", 3, false,
+       [&kernels, over_rows](const Matrix& m, fp8::Format format) {
          over_rows(m, 3, [&](Index begin, Index end) {
            kernels.decode_to_bf16(m.codes.data(), format, m.copy.data(), begin * m.cols, end * m.cols);
          });
@@ -107,7 +127,7 @@ std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
   };
 }
 
-void copy_matrix(Matrix& m, int threads) {
+void copy_matrix(const Matrix& m, int threads) {
   parallel_ranges(threads, m.rows, row_grain(m.cols * 4), [&](Index begin, Index end) {
     std::memcpy(m.copy.data() + begin * m.cols, m.x.data() + begin * m.cols,
                 static_cast<std::size_t>((end - begin) * m.cols) * sizeof(bf16));
@@ -145,9 +165,9 @@ void check_options(const QuantizeBenchOptions& options) {
 }
 
 /// Adds the lines and the results of one matrix.
-void measure(const QuantizeBenchOptions& options, int threads, std::string_view place, Matrix& matrix,
+void measure(const QuantizeBenchOptions& options, int threads, std::string_view place, const Matrix& matrix,
              QuantizeBench& bench) {
-  const auto elements = static_cast<double>(matrix.elements());
+  const auto elements = static_cast<double>(matrix.rows * matrix.cols);
   const double copy_seconds = median_seconds(options.repetitions, [&] { copy_matrix(matrix, threads); });
   const double copy_rate = 4 * elements / copy_seconds / kGiga;
   bench.table += fmt::format("\n{}: [{}, {}] bf16, {:.1f} MiB; a copy reads and writes {:.1f} GB/s\n", place,
@@ -160,11 +180,10 @@ void measure(const QuantizeBenchOptions& options, int threads, std::string_view 
       const double seconds = median_seconds(options.repetitions, [&] { contestant.run(matrix, format); });
       const double rate = contestant.bytes_per_element * elements / seconds / kGiga;
       if (unfused_seconds == 0) unfused_seconds = seconds;  // the first contestant
-      const bool casts = contestant.name != "decode to bf16";
       bench.table +=
           fmt::format("{:<10} {:<15} {:>10.3f} {:>12.2f} {:>8.1f} {:>7.0f}% {:>9}\n", fp8::name(format),
                       contestant.name, seconds * 1e3, elements / seconds / kGiga, rate, 100 * rate / copy_rate,
-                      casts ? fmt::format("{:.2f}x", unfused_seconds / seconds) : "");
+                      contestant.casts ? fmt::format("{:.2f}x", unfused_seconds / seconds) : "");
       bench.json["results"].push_back({{"place", place},
                                        {"rows", matrix.rows},
                                        {"cols", matrix.cols},
@@ -195,10 +214,9 @@ QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options) {
                 {"results", nlohmann::json::array()}};
 
   // 128 KiB of bf16 for each thread: with codes and the unfused cast's floats it fits a second-level cache of 512 KiB.
-  const Index rows_in_cache = std::max<Index>(1, threads * (Index{128} << 10) / (2 * options.cols));
-  Matrix in_cache(std::min(rows_in_cache, options.rows), options.cols);
+  const Matrix in_cache(128 * threads, 512);
   measure(options, threads, "in cache", in_cache, bench);
-  Matrix in_memory(options.rows, options.cols);
+  const Matrix in_memory(options.rows, options.cols);
   measure(options, threads, "in memory", in_memory, bench);
   return bench;
 }

@@ -26,8 +26,8 @@ struct QuantizeBench {
   nlohmann::json json;
 };
 
-/// Casts a matrix [rows, cols] bf16, and one with as many columns that fits each core's second-level cache, in every
-/// format: five separate passes, the fused row cast, the transposing column cast, the decoding to bf16.
+/// Casts a matrix [rows, cols] bf16, and one that fits the second-level cache of every core, in every format: by five
+/// separate passes, the fused row cast, the transposing column cast, the decoding to bf16.
 /// Throws UserError for sizes below 1, more than the machine's instruction set, or fewer than 9 repetitions.
 [[nodiscard]] QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options);
 
