@@ -153,6 +153,41 @@ TEST(RowKernelsCast, RangesOfRowsAndColumnsGiveTheCodesOfTheWhole) {
   expect_same(whole, parts, "rows");
 }
 
+TEST(RowKernelsCast, ProducersGiveTheCodesOfTheirOwnOutput) {
+  const Index rows = 5;
+  const Index dim = 77;
+  Values values(4);
+  const std::vector<bf16> x = values.bf16s(rows * 2 * dim);
+  const std::vector<bf16> dy = values.specials(rows * dim, 100);
+  const std::vector<bf16> weight = values.bf16s(dim);
+  std::vector<float> rstd(5);
+  std::vector<float> partial(77);
+  std::vector<bf16> x_out(x.size());
+  std::vector<bf16> y(static_cast<std::size_t>(rows * dim));
+  std::vector<bf16> wide(x.size());
+  for (const fp8::Format format : kFormats) {
+    const auto rule = fp8::ScaleRule::of(format, false);
+    for (const CpuIsa isa : levels_of_this_machine()) {
+      const RowKernels& kernels = row_kernels(isa);
+      const std::string what = std::string(name(isa)) + " " + std::string(fp8::name(format));
+      Cast cast;
+      kernels.rmsnorm_forward({x.data(), dy.data(), weight.data(), x_out.data(), y.data(), rstd.data(),
+                               codes_into(cast, rows, dim, rule), rows, dim, 1e-5F, true},
+                              0, rows);
+      expect_same(scalar_cast_of_rows(y, rows, dim, rule), cast, what + " rmsnorm");
+      kernels.rmsnorm_backward({dy.data(), x.data(), weight.data(), rstd.data(), nullptr, y.data(), nullptr,
+                                codes_into(cast, rows, dim, rule), rows, dim, false},
+                               0, rows, partial.data());
+      expect_same(scalar_cast_of_rows(y, rows, dim, rule), cast, what + " rmsnorm backward");
+      kernels.swiglu_forward({x.data(), y.data(), codes_into(cast, rows, dim, rule), rows, dim}, 0, rows);
+      expect_same(scalar_cast_of_rows(y, rows, dim, rule), cast, what + " swiglu");
+      kernels.swiglu_backward({x.data(), dy.data(), wide.data(), codes_into(cast, rows, 2 * dim, rule), rows, dim}, 0,
+                              rows);
+      expect_same(scalar_cast_of_rows(wide, rows, 2 * dim, rule), cast, what + " swiglu backward");
+    }
+  }
+}
+
 TEST(RowKernelsCast, TheUnfusedPassesGiveTheSameCodes) {
   const std::vector<bf16> x = every_bf16();
   const Index rows = 512;

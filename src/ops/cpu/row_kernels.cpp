@@ -56,8 +56,15 @@ std::string_view name(CpuIsa isa) {
 
 CpuIsa detect_cpu_isa() {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("x86-64-v4")) return CpuIsa::avx512;
-  if (__builtin_cpu_supports("x86-64-v3")) return CpuIsa::avx2;
+  // The levels of the x86-64 psABI, written out: older compilers do not know their names.
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                  __builtin_cpu_supports("f16c") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("lzcnt") &&
+                  __builtin_cpu_supports("movbe");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  if (v4) return CpuIsa::avx512;
+  if (v3) return CpuIsa::avx2;
 #endif
   return CpuIsa::baseline;
 }

@@ -16,10 +16,12 @@ namespace {
     even = max(even, load_64_bytes<I16>(x + i) & mask);
     odd = max(odd, load_64_bytes<I16>(x + i + 2 * kLanes) & mask);
   }
-  bf16 padded[4 * kLanes]{};
-  __builtin_memcpy(padded, x + i, static_cast<std::size_t>(count - i) * sizeof(bf16));
-  even = max(even, load_64_bytes<I16>(padded) & mask);
-  odd = max(odd, load_64_bytes<I16>(padded + 2 * kLanes) & mask);
+  if (i < count) {
+    bf16 padded[4 * kLanes]{};
+    __builtin_memcpy(padded, x + i, static_cast<std::size_t>(count - i) * sizeof(bf16));
+    even = max(even, load_64_bytes<I16>(padded) & mask);
+    odd = max(odd, load_64_bytes<I16>(padded + 2 * kLanes) & mask);
+  }
   return static_cast<std::uint16_t>(max(max(even, odd)));
 }
 

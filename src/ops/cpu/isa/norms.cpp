@@ -27,6 +27,7 @@ namespace {
 }  // namespace
 
 void embedding_forward(const EmbeddingForward& op, Index begin, Index end) {
+  if (op.dim == 0) return;  // there may be no table to point to
   for (Index row = begin; row < end; ++row) {
     __builtin_memcpy(op.out + row * op.dim, op.table + op.tokens[row] * op.dim,
                      static_cast<std::size_t>(op.dim) * sizeof(bf16));
