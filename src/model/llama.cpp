@@ -63,6 +63,11 @@ void Llama::cast_weights(ops::Executor& run) {
   head_.cast_weight(run);
 }
 
+void Llama::watch_casts(CastCounts* counts) {
+  for (LlamaBlock& block : blocks_) block.watch_casts(counts);
+  head_.watch(counts);
+}
+
 Residual Llama::embed(ops::Executor& run, const Batch& batch) const {
   const std::int64_t tokens = batch.shape.tokens();
   Buffer x = run.memory().allocate("embedded", DType::bf16, tokens, config_.dim, MemoryClass::activations);

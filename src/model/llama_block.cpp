@@ -63,6 +63,10 @@ void LlamaBlock::cast_weights(ops::Executor& run) {
   for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->cast_weight(run);
 }
 
+void LlamaBlock::watch_casts(CastCounts* counts) {
+  for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->watch(counts);
+}
+
 Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
                              Saved* saved) const {
   Saved local;
