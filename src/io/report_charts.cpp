@@ -11,7 +11,7 @@
 namespace octet::io {
 namespace {
 
-constexpr double kSmoothedShare = 0.02;  // of the run's recorded steps
+constexpr std::size_t kSmoothedPart = 50;  // a line averages over one fiftieth of the run's recorded steps
 constexpr int kColours = 5;
 constexpr int kDashes = 4;  // no common factor with kColours: twenty FP8 runs can be told apart
 
@@ -31,6 +31,16 @@ std::vector<ChartPoint> validated(const RunRecord& run) {
   return points;
 }
 
+/// smoothed() for points without a NaN among them, in place.
+void smooth_stretch(std::span<ChartPoint> points, std::size_t reach) {
+  std::vector<double> sums{0};  // sums[i] is the sum of the first i values
+  for (const ChartPoint& point : points) sums.push_back(sums.back() + point.y);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t side = std::min({reach, i, points.size() - 1 - i});
+    points[i].y = (sums[i + side + 1] - sums[i - side]) / static_cast<double>(2 * side + 1);
+  }
+}
+
 class ChartMaker {
  public:
   explicit ChartMaker(const Comparison& comparison) : comparison_(comparison), styles_(run_styles(comparison)) {}
@@ -40,7 +50,7 @@ class ChartMaker {
     for (std::size_t i = 0; i < comparison_.runs.size(); ++i) {
       ChartSeries series = empty_series(i);
       series.raw = recorded(*comparison_.runs[i].run, quantity);
-      series.points = smoothed(series.raw, std::max(1.0, kSmoothedShare * static_cast<double>(series.raw.size())));
+      series.points = smoothed(series.raw, series.raw.size() / kSmoothedPart / 2);
       chart.series.push_back(std::move(series));
     }
     return chart;
@@ -130,13 +140,17 @@ class ChartMaker {
 
 std::vector<Chart> make_charts(const Comparison& comparison) {
   const ChartMaker maker(comparison);
+  const bool demonstrated =
+      std::any_of(comparison.runs.begin(), comparison.runs.end(),
+                  [](const ComparedRun& compared) { return compared.role == RunRole::demonstration; });
   std::vector<Chart> charts;
   const auto add = [&](Chart chart, std::string note) -> Chart& {
     chart.note = std::move(note);
     return charts.emplace_back(std::move(chart));
   };
   add(maker.smoothed_chart("Training loss", "nats per token", &StepMetrics::loss),
-      fmt::format("Averaged over {:.0f} % of the run; recorded values lie faint behind.", 100 * kSmoothedShare));
+      fmt::format("Averaged over {} % of the run; recorded values lie faint behind.{}", 100 / kSmoothedPart,
+                  demonstrated ? " A demonstration may leave the frame." : ""));
   add(maker.validation_chart(), "");
   add(maker.gap_chart(), "Below zero is better than bf16. Demonstrations are left out.");
   Chart& norm = add(maker.smoothed_chart("Gradient norm", "before clipping, logarithmic", &StepMetrics::grad_norm), "");
@@ -171,20 +185,13 @@ std::vector<std::string> run_styles(const Comparison& comparison) {
   return styles;
 }
 
-std::vector<ChartPoint> smoothed(std::span<const ChartPoint> points, double span) {
-  const double kept = 1 - 1 / span;
-  std::vector<ChartPoint> result;
-  double sum = 0;
-  double weight = 0;
-  for (const ChartPoint& point : points) {
-    if (std::isnan(point.y)) {
-      sum = weight = 0;
-      result.push_back(point);
-      continue;
-    }
-    sum = kept * sum + point.y;
-    weight = kept * weight + 1;
-    result.push_back({point.x, sum / weight});
+std::vector<ChartPoint> smoothed(std::span<const ChartPoint> points, std::size_t reach) {
+  const auto is_nan = [](const ChartPoint& point) { return std::isnan(point.y); };
+  std::vector<ChartPoint> result(points.begin(), points.end());
+  for (auto begin = result.begin(); begin != result.end();) {
+    const auto end = std::find_if(begin, result.end(), is_nan);
+    smooth_stretch({begin, end}, reach);
+    begin = std::find_if_not(end, result.end(), is_nan);
   }
   return result;
 }

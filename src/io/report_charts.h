@@ -1,6 +1,7 @@
 // The charts of the report, built from what the runs recorded.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,8 +17,8 @@ namespace octet::io {
 /// Per run, the CSS classes that give its colour and dash wherever it appears.
 [[nodiscard]] std::vector<std::string> run_styles(const Comparison& comparison);
 
-/// Exponential average of `points` over about `span` of them, without the pull towards a start value. A NaN stays where
-/// it is and the average starts anew after it.
-[[nodiscard]] std::vector<ChartPoint> smoothed(std::span<const ChartPoint> points, double span);
+/// The mean of each point and its neighbours, up to `reach` on either side; fewer, but as many on the left as on the
+/// right, near the ends, so that the average does not lag. A NaN stays where it is and no average reaches across it.
+[[nodiscard]] std::vector<ChartPoint> smoothed(std::span<const ChartPoint> points, std::size_t reach);
 
 }  // namespace octet::io

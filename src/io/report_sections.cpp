@@ -17,7 +17,7 @@ constexpr int kSummaryColumns = 9;
 
 std::string status_badge(RunStatus status) {
   if (status == RunStatus::finished) return "";
-  return fmt::format("<span class=\"badge{}\">{}</span>", status == RunStatus::failed ? " alarm" : "",
+  return fmt::format(" <span class=\"badge{}\">{}</span>", status == RunStatus::failed ? " alarm" : "",
                      to_string(status));
 }
 
@@ -33,7 +33,7 @@ std::string summary_row(const ComparedRun& compared) {
   const auto loss = [&](std::optional<double> value) { return decimal(value, 4); };
   std::string row = fmt::format("<tr{}><th scope=\"row\">{}{}{}</th>", on_purpose ? " class=\"open\"" : "",
                                 escaped(compared.label), status_badge(run.status),
-                                on_purpose ? "<span class=\"badge alarm\">fault shown on purpose</span>" : "");
+                                on_purpose ? " <span class=\"badge alarm\">fault shown on purpose</span>" : "");
   const std::string_view format = run.precision.format.empty() ? kNotMeasured : std::string_view(run.precision.format);
   fmt::format_to(std::back_inserter(row), "<td data-label=\"Recipe\">{}</td><td data-label=\"Format\">{}</td>",
                  escaped(run.precision.recipe), escaped(format));

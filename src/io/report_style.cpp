@@ -27,8 +27,8 @@ p { margin: 0 0 .6rem; max-width: 44em; }
 .over { font-size: .85rem; font-weight: 600; margin: 0; }
 .lead { font-size: 1.1rem; }
 .unit, .note { font-size: .85rem; margin: 0; }
-.note { margin-top: .5rem; }
-.verdict { margin: 28px 0 0; padding: 14px 18px; border-left: 4px solid var(--good); background: var(--good-page); max-width: 60em; }
+.note { margin-top: .5rem; max-width: 60em; }
+.verdict { margin: 28px 0 0; padding: 14px 18px; border-left: 4px solid var(--good); background: var(--good-page); max-width: 52em; }
 .verdict.bad { border-color: var(--alarm); background: var(--alarm-page); }
 .verdict p, .verdict ul { margin: 0; }
 .verdict ul { padding-left: 1.1em; }
@@ -40,10 +40,12 @@ thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; border-
 tbody th { font-weight: 600; }
 .figure { text-align: right; white-space: nowrap; }
 th.figure { white-space: normal; }
-thead small { display: block; font-weight: 400; }
+.phrase { min-width: 17em; }
+.term { white-space: nowrap; }
+thead small { display: block; font-weight: 400; white-space: nowrap; }
 tr.open > * { border-bottom: 0; }
 .remark td { padding-top: 0; }
-.badge { display: inline-block; font-size: .75rem; font-weight: 600; line-height: 1.5; padding: 0 .6em; margin-left: .5em;
+.badge { display: inline-block; font-size: .75rem; font-weight: 600; line-height: 1.5; padding: 0 .6em;
   border: 1px solid var(--soft); border-radius: 1em; color: var(--soft); white-space: nowrap; }
 .badge.alarm { color: var(--alarm); border-color: var(--alarm); }
 .alarm-text { color: var(--alarm); font-weight: 600; }
@@ -55,14 +57,15 @@ pre .prompt { color: var(--soft); }
 figure { margin: 0; min-width: 0; }
 figcaption { margin-bottom: 10px; }
 .empty { color: var(--soft); padding: 48px 0; }
-svg.plot { display: block; width: 100%; height: auto; }
+svg.plot { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { fill: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
 .grid { stroke: var(--grid); }
 .grid.zero, .mark { stroke: var(--soft); }
 .line, .raw, .nan { fill: none; stroke: var(--run); stroke-linejoin: round; stroke-linecap: butt; }
 .line { stroke-width: 2; }
 .raw { stroke-width: 1; opacity: .28; stroke-dasharray: none !important; }
-.nan { stroke-width: 2.5; stroke-dasharray: none !important; pointer-events: all; }
+.nan { stroke-width: 2.5; stroke-dasharray: none; }
+svg .nan-label { fill: var(--run); font-weight: 600; }
 .dot { fill: var(--run); }
 .band { fill: var(--band); }
 .strip { fill: transparent; }

@@ -19,12 +19,12 @@ namespace {
 
 constexpr double kWidth = 520;
 constexpr double kHeight = 320;
-constexpr double kLeft = 62;
-constexpr double kRight = kWidth - 12;
+constexpr double kLeft = 70;
+constexpr double kRight = kWidth - 18;
 constexpr double kTop = 12;
-constexpr double kBottom = kHeight - 48;
+constexpr double kBottom = kHeight - 54;
 constexpr int kMostXTicks = 6;
-constexpr int kMostYTicks = 6;
+constexpr int kMostYTicks = 7;
 constexpr int kHoverStrips = 48;
 constexpr double kColumn = 0.5;  // points closer than this are merged: the eye could not tell them apart
 
@@ -170,17 +170,19 @@ void append_band(std::string& svg, const Chart& chart, const Frame& frame) {
 }
 
 /// A cross on the upper edge where the values of a series stop being numbers.
-void append_nan_mark(std::string& svg, const ChartSeries& series, const Frame& frame) {
+void append_nan_mark(std::string& svg, const ChartSeries& series, const std::string& x_label, const Frame& frame) {
   const auto first = std::find_if(series.points.begin(), series.points.end(),
                                   [](const ChartPoint& point) { return std::isnan(point.y); });
   if (first == series.points.end()) return;
   const double x = frame.x.position(first->x);
   constexpr double arm = 5;
   constexpr double y = kTop + arm + 3;
-  fmt::format_to(
-      std::back_inserter(svg),
-      R"(<path class="nan {}" d="M{:.1f} {}l{} {}m0 -{}l-{} {}"><title>{}: NaN from {:.0f} on</title></path>)",
-      series.style, x - arm, y - arm, 2 * arm, 2 * arm, 2 * arm, 2 * arm, 2 * arm, escaped(series.label), first->x);
+  fmt::format_to(std::back_inserter(svg),
+                 R"(<g class="{}"><title>{}: NaN from {} {:.0f} on</title>)"
+                 R"(<path class="nan" d="M{:.1f} {}l{} {}m0 -{}l-{} {}"/>)"
+                 R"(<text class="nan-label" x="{:.1f}" y="{}" dy=".35em" text-anchor="end">NaN</text></g>)",
+                 series.style, escaped(series.label), escaped(x_label), first->x, x - arm, y - arm, 2 * arm, 2 * arm,
+                 2 * arm, 2 * arm, 2 * arm, x - 2 * arm, y);
 }
 
 void append_series(std::string& svg, const Chart& chart, const Frame& frame) {
@@ -260,9 +262,9 @@ std::string drawing(const Chart& chart, const Frame& frame) {
                  kLeft, kTop, kRight - kLeft, kBottom - kTop);
   append_band(svg, chart, frame);
   append_series(svg, chart, frame);
-  for (const ChartSeries& series : chart.series) append_nan_mark(svg, series, frame);
   svg += "</svg>";
   append_hover_strips(svg, chart, frame);
+  for (const ChartSeries& series : chart.series) append_nan_mark(svg, series, chart.x_label, frame);
   return svg + "</svg>";
 }
 

@@ -30,7 +30,7 @@ std::string precision_table(const PrecisionPlan& plan) {
   for (const LayerPrecision& layer : plan.layers) {
     fmt::format_to(std::back_inserter(html),
                    "<tr><th scope=\"row\"><code>{}</code></th><td class=\"figure\">{}</td><td class=\"figure\">{}</td>"
-                   "<td class=\"figure\">{}</td><td>{}</td><td>{}</td></tr>\n",
+                   "<td class=\"figure\">{}</td><td class=\"term\">{}</td><td class=\"phrase\">{}</td></tr>\n",
                    escaped(layer.layer), grouped(layer.m), grouped(layer.n), grouped(layer.k), escaped(layer.precision),
                    escaped(layer.reason));
   }
