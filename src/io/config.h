@@ -25,7 +25,7 @@ struct Config {
   enum class Recipe { bf16, tensorwise, rowwise, rowwise_hp_wgrad };
   enum class Fp8Format { automatic, ocp, fnuz };
   enum class WeightCodes { cached, per_use };
-  enum class HeadPrecision { bf16 };
+  enum class HeadPrecision { bf16, fp8 };
   enum class Device { cpu };
 
   struct RopeScaling {
@@ -92,6 +92,7 @@ struct Config {
     std::int64_t min_size = -1;
     WeightCodes weight_codes = WeightCodes::cached;
     HeadPrecision head = HeadPrecision::bf16;
+    double fp8_max = 0.0;
     bool operator==(const Precision&) const = default;
   };
 
@@ -161,7 +162,7 @@ constexpr auto config_choices(Config::WeightCodes) {
   return std::array<std::string_view, 2>{"cached", "per_use"};
 }
 constexpr auto config_choices(Config::HeadPrecision) {
-  return std::array<std::string_view, 1>{"bf16"};
+  return std::array<std::string_view, 2>{"bf16", "fp8"};
 }
 constexpr auto config_choices(Config::Device) {
   return std::array<std::string_view, 1>{"cpu"};

@@ -172,7 +172,11 @@ std::vector<ConfigField> precision_fields() {
       field<precision, &C::Precision::weight_codes>("precision.weight_codes", optional, any,
                                                     "keep FP8 copies of the weights through a step, or cast at each "
                                                     "use and save their memory"),
-      field<precision, &C::Precision::head>("precision.head", optional, any, "precision of the output head"),
+      field<precision, &C::Precision::head>("precision.head", optional, any,
+                                            "output head: in bf16, or in FP8 by the rules of the other layers"),
+      field<precision, &C::Precision::fp8_max>(
+          "precision.fp8_max", optional, at_least(0),
+          "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),
   };
 }
 

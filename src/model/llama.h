@@ -25,7 +25,7 @@ class Llama {
         WeightCodes weight_codes);
 
   /// Takes all persistent memory. Throws UserError where the precision plan has no effect.
-  void allocate(Memory& memory);
+  void allocate(Memory& memory, SlabUse use);
   /// Fills what is derived from the configuration alone: the rotary table.
   void prepare() const;
   /// Makes the FP8 codes of all weights: once per optimizer step.

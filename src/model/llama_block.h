@@ -61,7 +61,7 @@ class LlamaBlock {
              WeightCodes weight_codes, Slab& slab);
 
   /// Takes persistent memory: the slab's and that of cached weight codes.
-  void allocate(Memory& memory);
+  void allocate(Memory& memory, SlabUse use);
   void cast_weights(ops::Executor& run);
 
   /// `saved` keeps what backward needs; a null one lets every piece go as soon as it was read.

@@ -23,7 +23,7 @@ void Engine::take_persistent(Memory& memory) {
   gradient_squares_ = memory.allocate("gradient_squares", DType::f64, 1, 1, MemoryClass::workspace);
   scalars_ = memory.allocate("step_scalars", DType::f32, 1, 4, MemoryClass::workspace);
   cast_counts_.saturated_and_invalid = memory.allocate("cast_counts", DType::u64, 1, 2, MemoryClass::workspace);
-  model_->allocate(memory);
+  model_->allocate(memory, SlabUse::training);
 }
 
 /// Each program runs once against a Memory that only takes notes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fp8/demonstration.h"
 #include "ops/cpu/cpu_backend.h"
 
 namespace octet {
@@ -56,12 +57,30 @@ PrecisionOptions precision_options(const Config& config, fp8::FormatFamily famil
           precision.head == Config::HeadPrecision::fp8};
 }
 
+namespace {
+
+std::unique_ptr<Llama> build(const Config& config, PrecisionOptions precision) {
+  const auto weight_codes = config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
+  return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
+                                 config.training.seq_len, std::move(precision), weight_codes);
+}
+
+}  // namespace
+
 std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend) {
   const fp8::FormatFamily family = choose_family(config, backend);
   check_fp8_max(config, family);
-  const auto weight_codes = config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
-  return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
-                                 config.training.seq_len, precision_options(config, family), weight_codes);
+  return build(config, precision_options(config, family));
+}
+
+std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend) {
+  const fp8::FormatFamily family = choose_family(config, backend);
+  PrecisionOptions precision = precision_options(config, family);
+  if (family != fp8::FormatFamily::fnuz || !precision.recipe->uses_fp8()) {
+    throw UserError("--demonstrate fnuz_max_448 shows a fault of e4m3fnuz: add --recipe rowwise --fp8-format fnuz");
+  }
+  precision.faulty_rule = fp8::demonstration::fnuz_scaled_for_448(precision.recipe->power_of_two);
+  return build(config, std::move(precision));
 }
 
 }  // namespace octet

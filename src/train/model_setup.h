@@ -25,5 +25,7 @@ void check_fp8_max(const Config& config, fp8::FormatFamily family);
 [[nodiscard]] LlamaConfig llama_config(const Config& config);
 [[nodiscard]] PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family);
 [[nodiscard]] std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend);
+/// The published fault, on purpose: e4m3fnuz codes with scales for a maximum of 448. UserError for any other format.
+[[nodiscard]] std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend);
 
 }  // namespace octet

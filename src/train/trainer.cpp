@@ -66,7 +66,8 @@ TrainOutcome Trainer::train() {
 void Trainer::open_data() {
   const auto seq_len = static_cast<std::uint64_t>(config_.training.seq_len);
   loader_.emplace(open_shards(config_.data.train, config_.model.vocab_size, "data.train"), seq_len,
-                  static_cast<std::uint64_t>(config_.training.seed), config_.data.shuffle);
+                  static_cast<std::uint64_t>(config_.training.seed),
+                  config_.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored);
   if (config_.data.validation.empty()) return;
   const auto windows = static_cast<std::uint64_t>(config_.validation.batches * config_.training.batch_size);
   validation_.emplace(open_shards(config_.data.validation, config_.model.vocab_size, "data.validation"), seq_len, windows);
