@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kPersistent = std::numeric_limits<std::size_t>::max();
 constexpr std::int64_t kStillAlive = std::numeric_limits<std::int64_t>::max();
 
-std::size_t round_up(std::size_t bytes) { return (bytes + Memory::kAlignment - 1) / Memory::alignment * Memory::alignment; }
+std::size_t round_up(std::size_t bytes) { return (bytes + Memory::kAlignment - 1) / Memory::kAlignment * Memory::kAlignment; }
 
 bool lifetimes_overlap(const PlannedPiece& a, const PlannedPiece& b) { return a.born < b.died && b.born < a.died; }
 

@@ -137,10 +137,10 @@ void Linear::dgrad(ops::Executor& run, const Tensor& dy, Codes& codes, const Ten
   run.observe(name_ + ".input_gradient", dx);
 }
 
-void Linear::wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy) const {
+void Linear::wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy, bool accumulate) const {
   const fp8::Gemm& product = precision_.recipe->wgrad;
   ops::Gemm gemm{bf16_operand(dy, true), bf16_operand(x, true), parameter_.gradient.ptr<float>(), n_, k_, dy.rows(),
-                 DType::f32, true, product.accumulation};
+                 DType::f32, accumulate, product.accumulation};
   Codes dy_codes;
   Codes x_codes;
   if (is_fp8(product.left)) {
@@ -153,9 +153,10 @@ void Linear::wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy) const 
   run.observe(name_ + ".weight_gradient", parameter_.gradient);
 }
 
-void Linear::backward(ops::Executor& run, const Tensor& x, const Tensor& dy, Codes& codes, const Tensor& dx) const {
+void Linear::backward(ops::Executor& run, const Tensor& x, const Tensor& dy, Codes& codes, const Tensor& dx,
+                      bool accumulate) const {
   dgrad(run, dy, codes, dx);
-  wgrad(run, x, dy);
+  wgrad(run, x, dy, accumulate);
 }
 
 }  // namespace octet

@@ -53,8 +53,10 @@ class Linear {
 
   /// y [tokens, n] bf16 = x W^T. `codes` of x as its producer left them, or empty.
   void forward(ops::Executor& run, const Tensor& x, Codes& codes, const Tensor& y) const;
-  /// dx [tokens, k] bf16 = dy W, and the weight's gradient += dy^T x.
-  void backward(ops::Executor& run, const Tensor& x, const Tensor& dy, Codes& codes, const Tensor& dx) const;
+  /// dx [tokens, k] bf16 = dy W, and the weight's gradient = dy^T x, or += with `accumulate`. `codes` of dy as its
+  /// producer left them, or empty.
+  void backward(ops::Executor& run, const Tensor& x, const Tensor& dy, Codes& codes, const Tensor& dx,
+                bool accumulate) const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t n() const { return n_; }
@@ -74,7 +76,7 @@ class Linear {
   [[nodiscard]] ops::RowCodes producer(const Codes& codes, const fp8::Operand& operand) const;
   void count(ops::Executor& run, const Tensor& x, const Codes& codes, const fp8::Operand& operand) const;
   void dgrad(ops::Executor& run, const Tensor& dy, Codes& codes, const Tensor& dx) const;
-  void wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy) const;
+  void wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy, bool accumulate) const;
 
   std::string name_;
   std::int64_t n_, k_;

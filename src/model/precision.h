@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fp8/format_family.h"
 #include "fp8/recipe.h"
 #include "fp8/scale.h"
 

@@ -159,6 +159,18 @@ struct AttentionBackward {
   }
 };
 
+/// Copies the key and value heads of the newest row of each sequence to `position` of its caches.
+struct AppendToCache {
+  static constexpr std::string_view name = "append_to_cache";
+  const bf16* qkv;  // [B, (H + 2 KV) hd], rotated
+  bf16* cache_k;    // [B, capacity, KV hd]
+  bf16* cache_v;    // [B, capacity, KV hd]
+  std::int64_t batch, position, capacity, heads, kv_heads, head_dim;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(8 * batch * kv_heads * head_dim); }
+};
+
 /// One new position per sequence against its cache: rows of qkv are the newest tokens, positions [0, length) are cached.
 struct AttentionDecode {
   static constexpr std::string_view name = "attention_decode";
@@ -383,7 +395,7 @@ struct FindNonFinite {
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
 using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
-                    AttentionBackward, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, QuantizeColumns,
+                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, QuantizeColumns,
                     QuantizeTensor, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW,
                     FindNonFinite>;
 

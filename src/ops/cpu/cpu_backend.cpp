@@ -62,6 +62,17 @@ void rope(Device& device, const Rope& op, Workspace) {
   run_rows<&RowKernels::rope>(device, op, op.rows, op.heads * op.head_dim * 4);
 }
 
+void append_to_cache(Device&, const AppendToCache& op, Workspace) {
+  const Index row = op.kv_heads * op.head_dim;
+  const auto bytes = static_cast<std::size_t>(row) * sizeof(bf16);
+  for (Index batch = 0; batch < op.batch; ++batch) {
+    const bf16* keys = op.qkv + (batch * (op.heads + 2 * op.kv_heads) + op.heads) * op.head_dim;
+    const Index place = (batch * op.capacity + op.position) * row;
+    std::memcpy(op.cache_k + place, keys, bytes);
+    std::memcpy(op.cache_v + place, keys + row, bytes);
+  }
+}
+
 void attention_decode(Device& device, const AttentionDecode& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
   auto* scores = reinterpret_cast<float*>(workspace.data());
@@ -186,6 +197,7 @@ constexpr OpTable table = {
     {&rope, nullptr},
     {&run_attention_forward, &attention_forward_workspace},
     {&run_attention_backward, &attention_backward_workspace},
+    {&append_to_cache, nullptr},
     {&attention_decode, &attention_decode_workspace},
     {&swiglu_forward, nullptr},
     {&swiglu_backward, nullptr},
