@@ -41,7 +41,8 @@ void run_case(const Backend& backend, const Case& c, SelftestResult& result) {
 template <typename Op>
 SelftestResult check_op(const Backend& backend, SelftestLevel level) {
   static_assert(std::size(OpCheck<Op>::kCases) > 0, "every op has a case");
-  SelftestResult result{.op = Op::name};
+  SelftestResult result;
+  result.op = Op::name;
   result.supported = backend.supports<Op>();
   if (!result.supported) return result;
   for (const auto& c : OpCheck<Op>::kCases) run_case<Op>(backend, c, result);

@@ -2,7 +2,7 @@
 // values, and score gradients before theirs: tolerances are a share of the terms that such products add up.
 #include "ops/selftest/checks/attention_checks.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "ops/reference/attention.h"
 #include "ops/rope_table.h"
@@ -115,6 +115,28 @@ void OpCheck<AttentionBackward>::run(Trial& trial, const AttentionCase& c) {
   if (c.non_finite) return trial.expect_visible("dqkv", dqkv, want);
   const Vector terms = backward_terms(wide, reference::widen(out), upstream, softmax, c.shape, scale);
   trial.expect_bf16("dqkv", dqkv, want, fraction(kRoundedFactor, terms));
+}
+
+void OpCheck<AppendToCache>::run(Trial& trial, const AppendCase& c) {
+  const Index kv_cols = c.kv_heads * c.head_dim;
+  const Index qkv_cols = c.heads * c.head_dim + 2 * kv_cols;
+  auto qkv = random_bf16("qkv", c.batch * qkv_cols);
+  add_non_finite(qkv);
+  auto want_k = random_bf16("cache_k", c.batch * c.capacity * kv_cols);
+  auto want_v = random_bf16("cache_v", c.batch * c.capacity * kv_cols);
+  const auto cache_k = trial.updated("cache_k", want_k);
+  const auto cache_v = trial.updated("cache_v", want_v);
+  trial.run(AppendToCache{trial.input("qkv", qkv), cache_k.data(), cache_v.data(), c.batch, c.position, c.capacity,
+                          c.heads, c.kv_heads, c.head_dim});
+
+  for (Index b = 0; b < c.batch; ++b) {
+    const auto newest = qkv.begin() + b * qkv_cols + c.heads * c.head_dim;
+    const Index place = (b * c.capacity + c.position) * kv_cols;
+    std::copy_n(newest, kv_cols, want_k.begin() + place);
+    std::copy_n(newest + kv_cols, kv_cols, want_v.begin() + place);
+  }
+  trial.expect_same<bf16>("cache_k", cache_k, want_k);
+  trial.expect_same<bf16>("cache_v", cache_v, want_v);
 }
 
 void OpCheck<AttentionDecode>::run(Trial& trial, const DecodeCase& c) {

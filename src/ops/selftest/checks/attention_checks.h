@@ -68,6 +68,23 @@ struct OpCheck<AttentionBackward> {
   static void run(Trial& trial, const AttentionCase& c);
 };
 
+struct AppendCase {
+  Index batch, position, capacity, heads, kv_heads, head_dim;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} sequences, position {} of {}, {} heads on {} of {}", batch, position, capacity, heads,
+                       kv_heads, head_dim);
+  }
+};
+
+template <>
+struct OpCheck<AppendToCache> {
+  static constexpr std::array<AppendCase, 4> kCases{
+      {{0, 0, 4, 2, 1, 16}, {1, 0, 1, 1, 1, 2}, {3, 6, 7, 4, 2, 20}, {2, 4, 9, 8, 8, 64}}};
+  static constexpr std::array<AppendCase, 1> kThoroughCases{{{7, 1000, 1031, 8, 2, 128}}};
+  static void run(Trial& trial, const AppendCase& c);
+};
+
 struct DecodeCase {
   Index batch, length, capacity, heads, kv_heads, head_dim;
   bool non_finite = false;

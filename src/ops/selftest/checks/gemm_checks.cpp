@@ -46,7 +46,7 @@ Side make_side(Trial& trial, std::string_view name, const GemmSide& side, bool n
                                    : make_fp8(trial, name, side, x, outer, k);
 }
 
-std::string describe(const GemmSide& side) {
+std::string describe_side(const GemmSide& side) {
   constexpr std::array kAxes{"", " one scale", " row scales"};
   return fmt::format("{}{}{}", name(side.dtype), kAxes[static_cast<std::size_t>(side.axis)],
                      side.transposed ? " transposed" : "");
@@ -55,7 +55,7 @@ std::string describe(const GemmSide& side) {
 }  // namespace
 
 std::string GemmCase::describe() const {
-  return fmt::format("[{} x {} x {}] {} * {} {} {}{}", m, n, k, selftest::describe(a), selftest::describe(b),
+  return fmt::format("[{} x {} x {}] {} * {} {} {}{}", m, n, k, describe_side(a), describe_side(b),
                      accumulate ? "added to" : "to", name(d_dtype), non_finite ? ", NaN and infinity" : "");
 }
 
