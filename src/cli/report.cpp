@@ -52,7 +52,7 @@ void write_file(const fs::path& file, const std::string& text) {
   }
 }
 
-void report(const ReportOptions& options) {
+void report(const ReportOptions& options, Session& session) {
   std::vector<io::RunRecord> runs;
   for (const std::string& directory : options.directories) runs.push_back(io::read_run(directory));
   const fs::path file =
@@ -63,12 +63,12 @@ void report(const ReportOptions& options) {
   if (!options.check) return;
   const std::vector<std::string> problems = io::verdicts(runs);
   for (const std::string& problem : problems) fmt::print(stderr, "problem: {}\n", problem);
-  if (!problems.empty()) throw CLI::RuntimeError(1);
+  if (!problems.empty()) session.exit_code = kExitFailure;
 }
 
 }  // namespace
 
-void add_report(CLI::App& app) {
+void add_report(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Compare runs and write the report on them as one HTML file");
   command->add_option("runs", options->directories, "Directories in which octet train has written")
@@ -80,7 +80,7 @@ void add_report(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->add_flag("--check", options->check, "Exit with 1 where a run fails its checks, and say why");
-  command->callback([options] { report(*options); });
+  command->callback([options, &session] { report(*options, session); });
 }
 
 }  // namespace octet::cli

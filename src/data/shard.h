@@ -19,7 +19,7 @@
 #include <filesystem>
 #include <span>
 
-#include "data/mapped_file.h"
+#include "io/files.h"
 #include "data/shard_format.h"
 
 namespace octet {

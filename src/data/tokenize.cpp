@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "data/mapped_file.h"
+#include "io/files.h"
 #include "data/shard_writer.h"
 #include "data/text_boundary.h"
 

@@ -53,12 +53,6 @@ int open_or_fail(std::string_view action, const std::filesystem::path& path, int
   return fd;
 }
 
-void sync_directory(const std::filesystem::path& path) {
-  const FileDescriptor directory(open_or_fail("open directory", path, O_RDONLY | O_DIRECTORY));
-  // Some network file systems cannot sync a directory and say EINVAL: the rename is as durable as they make it.
-  if (::fsync(directory.get()) != 0 && errno != EINVAL) fail("sync directory", path, errno);
-}
-
 struct RegularFile {
   FileDescriptor file;
   std::size_t bytes;
@@ -81,6 +75,12 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+void sync_directory(const std::filesystem::path& path) {
+  const FileDescriptor directory(open_or_fail("open directory", path, O_RDONLY | O_DIRECTORY));
+  // Some network file systems cannot sync a directory and say EINVAL: the rename is as durable as they make it.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) fail("sync directory", path, errno);
+}
 
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);

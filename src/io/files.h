@@ -78,6 +78,9 @@ class AtomicFile {
 /// Replaces `path` by `text`, see AtomicFile.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
+/// Brings what was created, renamed or removed in a directory to disk.
+void sync_directory(const std::filesystem::path& path);
+
 /// Creates a directory and its parents; one that exists already is fine.
 void make_directory(const std::filesystem::path& path);
 

@@ -46,6 +46,7 @@ class Engine {
   [[nodiscard]] Llama& model() { return *model_; }
   [[nodiscard]] const Llama& model() const { return *model_; }
   [[nodiscard]] ops::Executor& executor() { return run_; }
+  [[nodiscard]] const ops::Executor& executor() const { return run_; }
   [[nodiscard]] const ops::Backend& backend() const { return *backend_; }
   [[nodiscard]] const MemoryPlan& plan() const { return plan_; }
   [[nodiscard]] std::size_t measured_peak() const { return memory_ ? memory_->measured_peak() : 0; }
