@@ -9,8 +9,8 @@
 
 namespace octet {
 
-Loader::Loader(std::vector<Shard> shards, std::uint64_t seq_len, std::uint64_t seed)
-    : windows_(std::move(shards), seq_len), seed_(seed) {}
+Loader::Loader(std::vector<Shard> shards, std::uint64_t seq_len, std::uint64_t seed, DataOrder order)
+    : windows_(std::move(shards), seq_len), seed_(seed), order_(order) {}
 
 void Loader::restore(LoaderState state) {
   if (state.next >= windows_.count()) {
@@ -26,7 +26,7 @@ void Loader::next_batch(std::span<std::int32_t> inputs, std::span<std::int32_t> 
   const std::size_t rows = windows_.rows(inputs, targets);
   for (std::size_t row = 0; row < rows; ++row) {
     const Permutation order(windows_.count(), seed_, state_.epoch);
-    windows_.read(order(state_.next), row, inputs, targets);
+    windows_.read(order_ == DataOrder::shuffled ? order(state_.next) : state_.next, row, inputs, targets);
     if (++state_.next == windows_.count()) state_ = {state_.epoch + 1, 0};
   }
 }

@@ -18,12 +18,15 @@ struct LoaderState {
   bool operator==(const LoaderState&) const = default;
 };
 
+/// Whether an epoch goes through the data in a random order or as they lie.
+enum class DataOrder : std::uint8_t { shuffled, as_stored };
+
 /// Hands out each window once per epoch, in an order that the seed and the epoch decide. The stream of rows depends on
 /// nothing else: N batches of one row are one batch of N rows, and a restored loader goes on as if never stopped.
 class Loader {
  public:
   /// Throws UserError when a shard is shorter than seq_len + 1 tokens.
-  Loader(std::vector<Shard> shards, std::uint64_t seq_len, std::uint64_t seed);
+  Loader(std::vector<Shard> shards, std::uint64_t seq_len, std::uint64_t seed, DataOrder order = DataOrder::shuffled);
 
   [[nodiscard]] std::uint64_t windows_per_epoch() const { return windows_.count(); }
   [[nodiscard]] LoaderState state() const { return state_; }
@@ -38,6 +41,7 @@ class Loader {
  private:
   Windows windows_;
   std::uint64_t seed_;
+  DataOrder order_;
   LoaderState state_;
 };
 

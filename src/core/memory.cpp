@@ -1,0 +1,164 @@
+#include "core/memory.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace octet {
+namespace {
+
+constexpr std::size_t kPersistent = std::numeric_limits<std::size_t>::max();
+constexpr std::int64_t kStillAlive = std::numeric_limits<std::int64_t>::max();
+
+std::size_t round_up(std::size_t bytes) { return (bytes + Memory::kAlignment - 1) / Memory::kAlignment * Memory::kAlignment; }
+
+bool lifetimes_overlap(const PlannedPiece& a, const PlannedPiece& b) { return a.born < b.died && b.born < a.died; }
+
+/// Lays persistent pieces one after the other from `base`. Returns the first free byte.
+std::size_t lay_out_in_order(std::vector<PlannedPiece>& pieces) {
+  std::size_t offset = 0;
+  for (PlannedPiece& piece : pieces) {
+    piece.offset = offset;
+    offset += piece.bytes;
+  }
+  return offset;
+}
+
+/// Places the largest pieces first, each at the lowest offset from `base` where no piece alive at the same time lies.
+/// Returns one past the highest byte used.
+std::size_t lay_out_by_lifetime(std::vector<PlannedPiece>& pieces, std::size_t base) {
+  std::vector<std::size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+  std::vector<const PlannedPiece*> placed;  // sorted by offset
+  std::size_t end = base;
+  for (std::size_t index : order) {
+    PlannedPiece& piece = pieces[index];
+    piece.offset = base;
+    for (const PlannedPiece* other : placed) {
+      if (!lifetimes_overlap(piece, *other)) continue;
+      if (other->offset >= piece.offset + piece.bytes) break;
+      piece.offset = std::max(piece.offset, other->offset + other->bytes);
+    }
+    const auto place = std::upper_bound(placed.begin(), placed.end(), piece.offset,
+                                        [](std::size_t offset, const PlannedPiece* p) { return offset < p->offset; });
+    placed.insert(place, &piece);
+    end = std::max(end, piece.offset + piece.bytes);
+  }
+  return end;
+}
+
+}  // namespace
+
+std::string_view name(MemoryClass memory_class) {
+  switch (memory_class) {
+    case MemoryClass::parameters: return "parameters";
+    case MemoryClass::gradients: return "gradients";
+    case MemoryClass::optimizer: return "optimizer";
+    case MemoryClass::activations: return "activations";
+    case MemoryClass::fp8_codes: return "fp8 codes";
+    case MemoryClass::workspace: return "workspace";
+  }
+  return "unknown";
+}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    reset();
+    memory_ = std::exchange(other.memory_, nullptr);
+    id_ = other.id_;
+    tensor_ = std::exchange(other.tensor_, {});
+  }
+  return *this;
+}
+
+void Buffer::reset() {
+  if (memory_ != nullptr) std::exchange(memory_, nullptr)->release(id_);
+  tensor_ = {};
+}
+
+std::map<MemoryClass, std::size_t> MemoryPlan::at_peak() const {
+  std::map<MemoryClass, std::size_t> peak;
+  std::size_t peak_bytes = 0;
+  for (const auto& [program, pieces] : programs) {
+    for (const PlannedPiece& moment : pieces) {  // a peak is reached when a piece is born
+      std::map<MemoryClass, std::size_t> alive;
+      std::size_t bytes = 0;
+      for (const PlannedPiece& piece : pieces) {
+        if (piece.born > moment.born || piece.died <= moment.born) continue;
+        alive[piece.memory_class] += piece.bytes;
+        bytes += piece.bytes;
+      }
+      if (bytes > peak_bytes) {
+        peak_bytes = bytes;
+        peak = std::move(alive);
+      }
+    }
+  }
+  for (const PlannedPiece& piece : persistent) peak[piece.memory_class] += piece.bytes;
+  return peak;
+}
+
+Memory::Memory(MemoryPlan plan, const ArenaAllocator& allocator)
+    : plan_(std::move(plan)), arena_(allocator(std::max(plan_.arena_bytes, kAlignment))) {
+  current_ = &plan_.persistent;
+}
+
+Buffer Memory::allocate(std::string_view piece_name, DType dtype, std::int64_t rows, std::int64_t cols,
+                        MemoryClass memory_class) {
+  check(rows >= 0 && cols >= 0, "memory is requested for non-negative extents");
+  const Tensor shape(nullptr, dtype, rows, cols);
+  const std::size_t bytes = round_up(shape.bytes());
+  const bool persistent = current_ == &plan_.persistent;
+  if (planning()) {
+    current_->push_back({std::string(piece_name), memory_class, bytes, clock_++, kStillAlive, 0});
+    return {this, persistent ? kPersistent : current_->size() - 1, shape};
+  }
+  check(next_ < current_->size(), "a replayed step asks for no more memory than its dry run");
+  const PlannedPiece& piece = (*current_)[next_];
+  check(piece.bytes == bytes && piece.name == piece_name, "a replayed step asks for memory in its dry run's order");
+  measured_peak_ = std::max(measured_peak_, piece.offset + piece.bytes);
+  const std::size_t id = persistent ? kPersistent : next_;
+  ++next_;
+  return {this, id, Tensor(arena_.get() + piece.offset, dtype, rows, cols)};
+}
+
+void Memory::release(std::size_t id) {
+  // Only the dry run records deaths, and persistent pieces have none.
+  if (!planning() || id == kPersistent) return;
+  check(current_ != &plan_.persistent, "temporaries are given back before their program ends");
+  (*current_)[id].died = clock_++;
+}
+
+void Memory::begin(std::string_view program) {
+  check(current_ == &plan_.persistent, "programs do not nest");
+  next_persistent_ = next_;
+  next_ = 0;
+  if (planning()) {
+    const auto [entry, is_new] = plan_.programs.try_emplace(std::string(program));
+    check(is_new, "a dry run runs each program once");
+    current_ = &entry->second;
+    return;
+  }
+  const auto entry = plan_.programs.find(program);
+  check(entry != plan_.programs.end(), "only programs that the dry run saw are run");
+  current_ = &entry->second;
+}
+
+void Memory::end() {
+  current_ = &plan_.persistent;
+  next_ = next_persistent_;
+}
+
+MemoryPlan Memory::finish() {
+  check(planning(), "only a planning Memory makes a plan");
+  plan_.persistent_bytes = lay_out_in_order(plan_.persistent);
+  plan_.arena_bytes = plan_.persistent_bytes;
+  for (auto& [program, pieces] : plan_.programs) {
+    plan_.arena_bytes = std::max(plan_.arena_bytes, lay_out_by_lifetime(pieces, plan_.persistent_bytes));
+  }
+  return std::exchange(plan_, {});
+}
+
+}  // namespace octet

@@ -1,0 +1,78 @@
+// Llama 3: embedding, blocks, final norm, head with chunked loss. Owns parameters and the order of everything.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/llama_block.h"
+
+namespace octet {
+
+/// Tokens and targets of one micro-batch, [T] each, in device memory.
+struct Batch {
+  BatchShape shape;
+  const std::int32_t* inputs = nullptr;
+  const std::int32_t* targets = nullptr;
+};
+
+class Llama {
+ public:
+  /// `tokens` per micro-batch is what the precision table calls M.
+  Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_seq_len, PrecisionOptions precision,
+        WeightCodes weight_codes);
+
+  /// Takes all persistent memory. Throws UserError where the precision plan has no effect.
+  void allocate(Memory& memory, SlabUse use);
+  /// Fills what is derived from the configuration alone: the rotary table.
+  void prepare() const;
+  /// Makes the FP8 codes of all weights: once per optimizer step.
+  void cast_weights(ops::Executor& run);
+
+  /// Forward, loss and backward of one micro-batch: loss_sum[0] += sum of the targets' losses; gradients, of that sum
+  /// times `gradient_scale`, are written, or added to with `accumulate`.
+  void train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum);
+  /// Forward and loss alone.
+  void validate(ops::Executor& run, const Batch& batch, double* loss_sum) const;
+  /// One token [1] at `position` of a sequence; logits [1, V] of the next. One cache per block.
+  void decode(ops::Executor& run, const std::int32_t* token, std::int64_t position,
+              std::span<const KeyValueCache> caches, const Tensor& logits) const;
+
+  /// From here on the casts of every layer are counted.
+  void watch_casts(CastCounts* counts);
+
+  [[nodiscard]] const LlamaConfig& config() const { return config_; }
+  [[nodiscard]] const PrecisionPlan& precision() const { return precision_; }
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  [[nodiscard]] const std::deque<LlamaBlock>& blocks() const { return blocks_; }
+  [[nodiscard]] const float* cos_sin() const { return cos_sin_.ptr<float>(); }
+
+ private:
+  /// The end of the forward pass that backward starts from.
+  struct Final {
+    Buffer x, rstd, normed;  // [T, D] bf16, [1, T] f32, [T, D] bf16
+  };
+
+  [[nodiscard]] Residual embed(ops::Executor& run, const Batch& batch) const;
+  [[nodiscard]] Final finish(ops::Executor& run, Residual stream, std::int64_t tokens) const;
+  void clear_small_gradients(ops::Executor& run) const;
+  void loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& batch, std::int64_t begin,
+                  float gradient_scale, bool accumulate, const Tensor* dnormed, double* loss_sum) const;
+  void for_each_chunk(std::int64_t tokens, const std::function<void(std::int64_t begin, std::int64_t count)>& body) const;
+
+  LlamaConfig config_;
+  PrecisionPlan precision_;
+  Parameters parameters_;
+  std::int64_t max_seq_len_;
+  Slab& embedding_slab_;
+  std::deque<LlamaBlock> blocks_;
+  Slab& head_slab_;
+  Linear head_;
+  ParameterView embedding_;
+  Norm final_norm_;
+  Buffer cos_sin_;  // [max_seq_len, hd] f32
+};
+
+}  // namespace octet

@@ -1,0 +1,106 @@
+// One transformer block of Llama 3, forward and backward as flat lists of ops.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/linear.h"
+#include "model/llama_config.h"
+
+namespace octet {
+
+/// Sizes of one micro-batch.
+struct BatchShape {
+  std::int64_t batch = 0;
+  std::int64_t seq_len = 0;
+  [[nodiscard]] std::int64_t tokens() const { return batch * seq_len; }
+};
+
+/// The residual stream between blocks: x [T, D] plus a delta [T, D] that the next norm adds on its way.
+struct Residual {
+  Buffer x;
+  Buffer delta;  ///< empty at the first block
+};
+
+/// The gradient of the residual stream [T, D], with row codes where the layer below wants them.
+struct ResidualGradient {
+  Buffer dx;
+  Codes codes;
+};
+
+/// A gain vector of an RMSNorm.
+struct Norm {
+  Tensor weight;    // [1, D] bf16
+  Tensor gradient;  // [1, D] f32
+};
+
+/// Keys and values of the positions decoded so far.
+struct KeyValueCache {
+  Buffer k, v;  // [capacity, KV hd] bf16
+};
+
+class LlamaBlock {
+ public:
+  /// What backward reads of a forward pass. T tokens; C = (H + 2 KV) hd.
+  struct Saved {
+    Buffer x;               // [T, D] bf16: stream into the attention norm
+    Buffer attention_rstd;  // [1, T] f32
+    Buffer attention_in;    // [T, D] bf16
+    Buffer qkv;             // [T, C] bf16, rotated
+    Buffer attention_out;   // [T, D] bf16
+    Buffer lse;             // [B, H * S] f32
+    Buffer x_mid;           // [T, D] bf16: stream into the feed-forward norm
+    Buffer ffn_rstd;        // [1, T] f32
+    Buffer ffn_in;          // [T, D] bf16
+    Buffer gate_up;         // [T, 2F] bf16
+    Buffer activated;       // [T, F] bf16
+  };
+
+  /// Adds its parameters to `slab`, which is this block's own.
+  LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64_t tokens, PrecisionPlan& precision,
+             WeightCodes weight_codes, Slab& slab);
+
+  /// Takes persistent memory: the slab's and that of cached weight codes.
+  void allocate(Memory& memory, SlabUse use);
+  void cast_weights(ops::Executor& run);
+
+  /// `saved` keeps what backward needs; a null one lets every piece go as soon as it was read.
+  [[nodiscard]] Residual forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
+                                 Saved* saved) const;
+  /// Consumes `saved` and the gradient of this block's output stream; `below` is the layer whose output the stream's
+  /// delta was: it may want row codes of the result. Null for the first block.
+  [[nodiscard]] ResidualGradient backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
+                                          ResidualGradient out, Saved saved, const Linear* below,
+                                          bool accumulate) const;
+
+  /// One token at `position`, whose key and value join the cache. `in` and the result are [1, D].
+  [[nodiscard]] Residual decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
+                                const KeyValueCache& cache) const;
+  [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const;
+
+  void watch_casts(CastCounts* counts);
+
+  [[nodiscard]] const Linear& w2() const { return w2_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  void project_qkv(ops::Executor& run, std::int64_t tokens, Residual in, Saved& saved) const;
+  [[nodiscard]] Buffer attention_half(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
+                                      Saved& saved) const;
+  [[nodiscard]] Buffer project_out(ops::Executor& run, const Tensor& attention_out) const;
+  [[nodiscard]] Buffer feed_forward_half(ops::Executor& run, Buffer attention_delta, Saved& saved,
+                                         bool keep_saved) const;
+  [[nodiscard]] ResidualGradient feed_forward_backward(ops::Executor& run, ResidualGradient out, Saved& saved,
+                                                       bool accumulate) const;
+  [[nodiscard]] Buffer activation(Memory& memory, std::string_view what, std::int64_t tokens, std::int64_t cols) const;
+  [[nodiscard]] ops::AttentionShape attention_shape(const BatchShape& shape) const;
+  [[nodiscard]] float attention_scale() const;
+
+  const LlamaConfig& config_;
+  std::string name_;
+  Slab& slab_;
+  Linear wqkv_, wo_, w13_, w2_;
+  Norm attention_norm_, ffn_norm_;
+};
+
+}  // namespace octet

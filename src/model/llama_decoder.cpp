@@ -1,0 +1,19 @@
+#include "model/llama_decoder.h"
+
+namespace octet {
+
+void LlamaDecoder::allocate(Memory& memory) {
+  caches_.clear();
+  for (const LlamaBlock& block : model_.blocks()) caches_.push_back(block.allocate_cache(memory, capacity_));
+  token_ = memory.allocate("token", DType::i32, 1, 1, MemoryClass::activations);
+  logits_ = memory.allocate("logits", DType::bf16, 1, model_.config().vocab, MemoryClass::activations);
+}
+
+std::span<const bf16> LlamaDecoder::step(ops::Executor& run, std::int32_t token) {
+  check(length_ < capacity_, "a decoder is fed no more tokens than its cache holds");
+  if (!run.memory().planning()) token_.ptr<std::int32_t>()[0] = token;
+  model_.decode(run, token_.ptr<std::int32_t>(), length_++, caches_, logits_.tensor());
+  return {logits_.ptr<bf16>(), static_cast<std::size_t>(model_.config().vocab)};
+}
+
+}  // namespace octet

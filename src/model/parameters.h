@@ -1,0 +1,91 @@
+// Parameters live in slabs: one contiguous piece per block, so that an optimizer pass, a collective or a shard is one
+// range. Gradients and optimizer states mirror the layout.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/memory.h"
+
+namespace octet {
+
+/// How a parameter starts.
+struct Initial {
+  double standard_deviation = 0;  ///< of a normal distribution; 0 leaves the constant
+  double constant = 0;
+};
+
+/// Rows of a merged matrix under the name that checkpoints know: wq, wk and wv of wqkv.
+struct ParameterPart {
+  std::string name;
+  std::int64_t rows;
+};
+
+/// One matrix [rows, cols] (a vector is [1, cols]) at `offset` elements of its slab.
+struct Parameter {
+  std::string name;
+  std::int64_t rows, cols;
+  std::int64_t offset;
+  Initial initial;
+  bool decays;                       ///< weight decay applies: matrices yes, norms no
+  std::vector<ParameterPart> parts;  ///< cover all rows in order
+
+  [[nodiscard]] std::int64_t numel() const { return rows * cols; }
+};
+
+/// The views that a layer computes with.
+struct ParameterView {
+  Tensor weight;    // [rows, cols] bf16
+  Tensor gradient;  // [rows, cols] f32
+};
+
+/// What a slab keeps besides weights: everything that training needs, or nothing.
+enum class SlabUse : std::uint8_t { training, inference };
+
+class Slab {
+ public:
+  explicit Slab(std::string name) : name_(std::move(name)) {}
+
+  /// Parameters that decay come before those that do not, so that the optimizer runs over two ranges.
+  std::size_t add(Parameter parameter);
+  void allocate(Memory& memory, SlabUse use);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
+  [[nodiscard]] std::int64_t numel() const { return numel_; }
+  [[nodiscard]] std::int64_t decaying() const { return decaying_; }  ///< elements [0, decaying) decay
+  [[nodiscard]] ParameterView view(std::size_t index) const;
+
+  [[nodiscard]] const Tensor& weights() const { return weights_.tensor(); }    // [1, numel] bf16
+  [[nodiscard]] const Tensor& master() const { return master_.tensor(); }      // [1, numel] f32
+  [[nodiscard]] const Tensor& gradients() const { return gradients_.tensor(); }  // [1, numel] f32
+  [[nodiscard]] const Tensor& first_moment() const { return m_.tensor(); }     // [1, numel] f32
+  [[nodiscard]] const Tensor& second_moment() const { return v_.tensor(); }    // [1, numel] f32
+
+ private:
+  std::string name_;
+  std::vector<Parameter> parameters_;
+  std::int64_t numel_ = 0;
+  std::int64_t decaying_ = 0;
+  Buffer weights_, master_, gradients_, m_, v_;
+};
+
+/// All slabs of a model. Addresses of slabs are stable.
+class Parameters {
+ public:
+  [[nodiscard]] Slab& add_slab(std::string name) { return slabs_.emplace_back(std::move(name)); }
+  [[nodiscard]] const std::deque<Slab>& slabs() const { return slabs_; }
+  [[nodiscard]] std::int64_t count() const;
+
+  /// Fills master and weight from `seed`: each parameter from a random stream of its own name.
+  void initialize(std::uint64_t seed) const;
+  /// Rounds master weights to the bf16 weights that layers read: after a checkpoint was loaded.
+  void round_weights() const;
+
+ private:
+  std::deque<Slab> slabs_;
+};
+
+}  // namespace octet

@@ -1,0 +1,83 @@
+// Backend: a device and its entry for every op. A backend says which ops it supports; what is missing is an error at
+// start, never a fallback.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "fp8/format_family.h"
+#include "ops/ops.h"
+
+namespace octet::ops {
+
+/// What runs the kernels. Each backend derives its own: threads and matrix library here, streams there.
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  /// One line for people: "cpu: 2 threads, avx512_amx, oneDNN 2.6.3".
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// The FP8 formats the device computes with; both families for a CPU.
+  [[nodiscard]] virtual std::vector<fp8::FormatFamily> families() const = 0;
+  [[nodiscard]] virtual ArenaAllocator allocator() = 0;
+};
+
+using Workspace = std::span<std::byte>;
+
+template <typename Op>
+struct Entry {
+  void (*run)(Device& device, const Op& op, Workspace workspace) = nullptr;
+  /// Scratch bytes that `run` needs, from sizes alone; null where it needs none.
+  std::size_t (*workspace_bytes)(const Device& device, const Op& op) = nullptr;
+};
+
+template <typename... Ops>
+using EntryTuple = std::tuple<Entry<Ops>...>;
+using OpTable = AllOps<EntryTuple>;
+
+class Backend {
+ public:
+  Backend(std::string name, std::unique_ptr<Device> device, const OpTable& table)
+      : name_(std::move(name)), device_(std::move(device)), table_(table) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Device& device() const { return *device_; }
+
+  template <typename Op>
+  [[nodiscard]] const Entry<Op>& entry() const {
+    return std::get<Entry<Op>>(table_);
+  }
+  template <typename Op>
+  [[nodiscard]] bool supports() const {
+    return entry<Op>().run != nullptr;
+  }
+  template <typename Op>
+  [[nodiscard]] std::size_t workspace_bytes(const Op& op) const {
+    const auto measure = entry<Op>().workspace_bytes;
+    return measure == nullptr ? 0 : measure(*device_, op);
+  }
+  template <typename Op>
+  void run(const Op& op, Workspace workspace = {}) const {
+    if (!supports<Op>()) throw Failure("the {} backend has no {}", name_, Op::name);
+    entry<Op>().run(*device_, op, workspace);
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<Device> device_;
+  OpTable table_;
+};
+
+}  // namespace octet::ops

@@ -1,0 +1,252 @@
+// The CPU's op table: each entry gives ranges of its rows, columns or elements to threads.
+#include "ops/cpu/cpu_backend.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "ops/cpu/cpu_device.h"
+#include "ops/cpu/parallel.h"
+
+namespace octet::ops {
+namespace cpu {
+namespace {
+
+/// Elements per range of an element-wise kernel; partial sums are kept per range, so it must never depend on threads.
+constexpr Index kElementGrain = 1 << 16;
+
+template <auto Kernel, typename Op>
+void run_rows(Device& device, const Op& op, Index rows, Index bytes_per_row) {
+  const CpuDevice& self = cpu(device);
+  parallel_ranges(self.threads(), rows, row_grain(bytes_per_row),
+                  [&](Index begin, Index end) { (self.kernels().*Kernel)(op, begin, end); });
+}
+
+void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
+  run_rows<&RowKernels::embedding_forward>(device, op, op.rows, op.dim * 4);
+}
+
+void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  parallel_ranges(self.threads(), op.dim, 64,
+                  [&](Index begin, Index end) { self.kernels().embedding_backward(op, begin, end); });
+}
+
+void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace) {
+  run_rows<&RowKernels::rmsnorm_forward>(device, op, op.rows, op.dim * 8);
+}
+
+std::size_t rmsnorm_backward_workspace(const Device&, const RmsNormBackward& op) {
+  return static_cast<std::size_t>(kColumnPartials * op.dim) * sizeof(float);
+}
+
+void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace) {
+  const CpuDevice& self = cpu(device);
+  auto* partials = reinterpret_cast<float*>(workspace.data());
+  std::memset(workspace.data(), 0, workspace.size());
+  const Index rows_per_partial = (op.rows + kColumnPartials - 1) / kColumnPartials;
+  parallel_tasks(self.threads(), kColumnPartials, [&](Index partial, int) {
+    const Index begin = std::min(op.rows, partial * rows_per_partial);
+    const Index end = std::min(op.rows, begin + rows_per_partial);
+    self.kernels().rmsnorm_backward(op, begin, end, partials + partial * op.dim);
+  });
+  parallel_ranges(self.threads(), op.dim, 1024, [&](Index begin, Index end) {
+    self.kernels().column_sums(partials, kColumnPartials, op.dim, op.dweight, begin, end);
+  });
+}
+
+void rope(Device& device, const Rope& op, Workspace) {
+  run_rows<&RowKernels::rope>(device, op, op.rows, op.heads * op.head_dim * 4);
+}
+
+void append_to_cache(Device&, const AppendToCache& op, Workspace) {
+  const Index row = op.kv_heads * op.head_dim;
+  const auto bytes = static_cast<std::size_t>(row) * sizeof(bf16);
+  for (Index batch = 0; batch < op.batch; ++batch) {
+    const bf16* keys = op.qkv + (batch * (op.heads + 2 * op.kv_heads) + op.heads) * op.head_dim;
+    const Index place = (batch * op.capacity + op.position) * row;
+    std::memcpy(op.cache_k + place, keys, bytes);
+    std::memcpy(op.cache_v + place, keys + row, bytes);
+  }
+}
+
+void attention_decode(Device& device, const AttentionDecode& op, Workspace workspace) {
+  const CpuDevice& self = cpu(device);
+  auto* scores = reinterpret_cast<float*>(workspace.data());
+  parallel_tasks(self.threads(), op.batch * op.heads, [&](Index task, int thread) {
+    self.kernels().attention_decode(op, task, task + 1, scores + thread * op.capacity);
+  });
+}
+
+std::size_t attention_decode_workspace(const Device& device, const AttentionDecode& op) {
+  return static_cast<std::size_t>(cpu(device).threads() * op.capacity) * sizeof(float);
+}
+
+void swiglu_forward(Device& device, const SwigluForward& op, Workspace) {
+  run_rows<&RowKernels::swiglu_forward>(device, op, op.rows, op.dim * 6);
+}
+
+void swiglu_backward(Device& device, const SwigluBackward& op, Workspace) {
+  run_rows<&RowKernels::swiglu_backward>(device, op, op.rows, op.dim * 10);
+}
+
+void quantize_rows(Device& device, const QuantizeRows& op, Workspace) {
+  run_rows<&RowKernels::quantize_rows>(device, op, op.rows, op.cols * 3);
+}
+
+void quantize_columns(Device& device, const QuantizeColumns& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  parallel_ranges(self.threads(), op.cols, 64,
+                  [&](Index begin, Index end) { self.kernels().quantize_columns(op, begin, end); });
+}
+
+void quantize_tensor(Device& device, const QuantizeTensor& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  const RowKernels& kernels = self.kernels();
+  const Index count = op.rows * op.cols;
+  std::vector<std::uint16_t> maxima(static_cast<std::size_t>((count + kElementGrain - 1) / kElementGrain));
+  parallel_ranges(self.threads(), count, kElementGrain, [&](Index begin, Index end) {
+    maxima[static_cast<std::size_t>(begin / kElementGrain)] = kernels.absolute_maximum(op.x, begin, end);
+  });
+  const std::uint16_t amax = maxima.empty() ? std::uint16_t{0} : *std::max_element(maxima.begin(), maxima.end());
+  const float scale = op.rule.scale(to_float(bf16{amax}));
+  op.scale_inverse[0] = fp8::inverse(scale);
+  if (op.codes != nullptr) {
+    parallel_ranges(self.threads(), op.rows, row_grain(op.cols * 3),
+                    [&](Index begin, Index end) { kernels.cast_rows(op, scale, begin, end); });
+  }
+  if (op.codes_transposed != nullptr) {
+    parallel_ranges(self.threads(), op.cols, 64,
+                    [&](Index begin, Index end) { kernels.cast_columns(op, scale, begin, end); });
+  }
+}
+
+void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  std::uint64_t saturated = 0;
+  std::uint64_t invalid = 0;
+#pragma omp parallel for num_threads(self.threads()) reduction(+ : saturated, invalid)
+  for (Index row = 0; row < op.rows; ++row) self.kernels().cast_statistics(op, row, row + 1, saturated, invalid);
+  *op.saturated += saturated;
+  *op.invalid += invalid;
+}
+
+void cross_entropy(Device& device, const CrossEntropy& op, Workspace) {
+  run_rows<&RowKernels::cross_entropy>(device, op, op.rows, op.vocab * 4);
+}
+
+/// Sums ranges in parallel and adds their sums in order.
+template <typename Body>
+double ordered_sum(const CpuDevice& device, Index count, const Body& body) {
+  std::vector<double> partials(static_cast<std::size_t>((count + kElementGrain - 1) / kElementGrain));
+  parallel_ranges(device.threads(), count, kElementGrain, [&](Index begin, Index end) {
+    partials[static_cast<std::size_t>(begin / kElementGrain)] = body(begin, end);
+  });
+  double total = 0;
+  for (const double partial : partials) total += partial;
+  return total;
+}
+
+void sum_floats(Device& device, const SumFloats& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  *op.total += op.scale * ordered_sum(self, op.count, [&](Index begin, Index end) {
+    return self.kernels().sum(op.x, begin, end);
+  });
+}
+
+void sum_of_squares(Device& device, const SumOfSquares& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  *op.total += ordered_sum(self, op.count, [&](Index begin, Index end) {
+    return self.kernels().sum_of_squares(op.x, begin, end);
+  });
+}
+
+void zero(Device& device, const Zero& op, Workspace) {
+  parallel_ranges(cpu(device).threads(), op.size, 1 << 20, [&](Index begin, Index end) {
+    std::memset(static_cast<std::byte*>(op.data) + begin, 0, static_cast<std::size_t>(end - begin));
+  });
+}
+
+void adamw(Device& device, const AdamW& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  parallel_ranges(self.threads(), op.count, kElementGrain,
+                  [&](Index begin, Index end) { self.kernels().adamw(op, begin, end); });
+}
+
+void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
+  const CpuDevice& self = cpu(device);
+  std::vector<Index> found(static_cast<std::size_t>((op.count + kElementGrain - 1) / kElementGrain), -1);
+  parallel_ranges(self.threads(), op.count, kElementGrain, [&](Index begin, Index end) {
+    found[static_cast<std::size_t>(begin / kElementGrain)] =
+        op.dtype == DType::bf16 ? self.kernels().find_non_finite_bf16(static_cast<const bf16*>(op.x), begin, end)
+                                : self.kernels().find_non_finite_f32(static_cast<const float*>(op.x), begin, end);
+  });
+  const auto first = std::find_if(found.begin(), found.end(), [](Index index) { return index >= 0; });
+  *op.first = first == found.end() ? -1 : *first;
+}
+
+// The order is that of AllOps; the tuple's types make any other order an error.
+constexpr OpTable table = {
+    {&embedding_forward, nullptr},
+    {&embedding_backward, nullptr},
+    {&rmsnorm_forward, nullptr},
+    {&rmsnorm_backward, &rmsnorm_backward_workspace},
+    {&rope, nullptr},
+    {&run_attention_forward, &attention_forward_workspace},
+    {&run_attention_backward, &attention_backward_workspace},
+    {&append_to_cache, nullptr},
+    {&attention_decode, &attention_decode_workspace},
+    {&swiglu_forward, nullptr},
+    {&swiglu_backward, nullptr},
+    {&quantize_rows, nullptr},
+    {&quantize_columns, nullptr},
+    {&quantize_tensor, nullptr},
+    {&cast_statistics, nullptr},
+    {&run_gemm, &gemm_workspace},
+    {&cross_entropy, nullptr},
+    {&sum_floats, nullptr},
+    {&zero, nullptr},
+    {&sum_of_squares, nullptr},
+    {&adamw, nullptr},
+    {&find_non_finite, nullptr},
+};
+
+}  // namespace
+
+CpuDevice::CpuDevice(int threads, CpuIsa isa)
+    : threads_(threads > 0 ? threads : omp_get_num_procs()), isa_(isa), kernels_(&row_kernels(isa)),
+      products_(TileProducts::fastest_operands()) {}
+
+std::string CpuDevice::description() const {
+  return fmt::format("{} threads, kernels {}, {}", threads_, name(isa_), TileProducts::description());
+}
+
+std::vector<fp8::FormatFamily> CpuDevice::families() const {
+  return {fp8::FormatFamily::ocp, fp8::FormatFamily::fnuz};
+}
+
+ArenaAllocator CpuDevice::allocator() {
+  return [](std::size_t bytes) {
+    void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) {
+      throw UserError("the plan needs {:.2f} GiB of memory and this machine cannot give it: lower training.batch_size "
+                      "or training.seq_len (--dry-run prints the plan)", static_cast<double>(bytes) / (1U << 30U));
+    }
+    madvise(block, bytes, MADV_HUGEPAGE);
+    return std::shared_ptr<std::byte>(static_cast<std::byte*>(block), [bytes](std::byte* p) { munmap(p, bytes); });
+  };
+}
+
+}  // namespace cpu
+
+std::unique_ptr<Backend> make_cpu_backend(int threads, CpuIsa isa) {
+  if (isa > detect_cpu_isa()) {
+    throw UserError("this machine has no {}: the best kernels it runs are {}", name(isa), name(detect_cpu_isa()));
+  }
+  return std::make_unique<Backend>("cpu", std::make_unique<cpu::CpuDevice>(threads, isa), cpu::table);
+}
+
+}  // namespace octet::ops

@@ -1,0 +1,60 @@
+// The CPU as a device: threads, kernels of the chosen instruction set, matrix products.
+#pragma once
+
+#include <vector>
+
+#include "ops/backend.h"
+#include "ops/cpu/row_kernels.h"
+#include "ops/cpu/tile_product.h"
+
+namespace octet::ops::cpu {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(int threads, CpuIsa isa);
+
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::vector<fp8::FormatFamily> families() const override;
+  [[nodiscard]] ArenaAllocator allocator() override;
+
+  [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] const RowKernels& kernels() const { return *kernels_; }
+  /// Logically const: a cache of prepared products.
+  [[nodiscard]] TileProducts& products() const { return products_; }
+
+ private:
+  int threads_;
+  CpuIsa isa_;
+  const RowKernels* kernels_;
+  mutable TileProducts products_;
+};
+
+[[nodiscard]] inline const CpuDevice& cpu(const Device& device) { return static_cast<const CpuDevice&>(device); }
+
+// Entries that span a file of their own: each has the op's run and workspace functions.
+void run_gemm(Device& device, const Gemm& op, Workspace workspace);
+[[nodiscard]] std::size_t gemm_workspace(const Device& device, const Gemm& op);
+void run_attention_forward(Device& device, const AttentionForward& op, Workspace workspace);
+[[nodiscard]] std::size_t attention_forward_workspace(const Device& device, const AttentionForward& op);
+void run_attention_backward(Device& device, const AttentionBackward& op, Workspace workspace);
+[[nodiscard]] std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op);
+
+/// Cuts a workspace into aligned pieces, in the same order when measuring and when running.
+class WorkspaceCutter {
+ public:
+  explicit WorkspaceCutter(std::byte* base) : base_(base) {}
+
+  template <typename T>
+  [[nodiscard]] T* take(std::int64_t count) {
+    T* piece = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+    used_ += (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    return piece;
+  }
+  [[nodiscard]] std::size_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace octet::ops::cpu

@@ -1,0 +1,79 @@
+// Memory-bound CPU kernels, compiled once per instruction set from the same source. Each works on a range of rows (or
+// columns, or elements), so that the caller can give ranges to threads; a range's result does not depend on the split.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/cpu/cpu_isa.h"
+#include "ops/ops.h"
+
+namespace octet::ops::cpu {
+
+using Index = std::int64_t;
+
+struct RowKernels {
+  // rows [begin, end)
+  void (*embedding_forward)(const EmbeddingForward&, Index begin, Index end);
+  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end);
+  void (*rope)(const Rope&, Index begin, Index end);
+  void (*swiglu_forward)(const SwigluForward&, Index begin, Index end);
+  void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end);
+  void (*quantize_rows)(const QuantizeRows&, Index begin, Index end);
+  void (*cross_entropy)(const CrossEntropy&, Index begin, Index end);
+
+  // rows [begin, end); adds sum of dy * xhat over these rows to partial [D], which the caller has zeroed
+  void (*rmsnorm_backward)(const RmsNormBackward&, Index begin, Index end, float* partial);
+
+  // columns [begin, end): all rows of them
+  void (*embedding_backward)(const EmbeddingBackward&, Index begin, Index end);
+  void (*quantize_columns)(const QuantizeColumns&, Index begin, Index end);
+  void (*column_sums)(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);  // +=
+
+  // one scale per tensor: absolute maximum bits of elements [begin, end), then the cast of rows [begin, end) of either
+  // layout with a scale that is known
+  std::uint16_t (*absolute_maximum)(const bf16* x, Index begin, Index end);
+  void (*cast_rows)(const QuantizeTensor&, float scale, Index begin, Index end);
+  void (*cast_columns)(const QuantizeTensor&, float scale, Index begin, Index end);
+
+  // elements [begin, end)
+  double (*sum_of_squares)(const float* x, Index begin, Index end);
+  double (*sum)(const float* x, Index begin, Index end);
+  void (*adamw)(const AdamW&, Index begin, Index end);
+  Index (*find_non_finite_bf16)(const bf16* x, Index begin, Index end);   // -1 where all are finite
+  Index (*find_non_finite_f32)(const float* x, Index begin, Index end);
+
+  // rows [begin, end): counts are added
+  void (*cast_statistics)(const CastStatistics&, Index begin, Index end, std::uint64_t& saturated, std::uint64_t& invalid);
+
+  // FP8 codes to matrix operands: elements [begin, end)
+  void (*decode_to_bf16)(const std::uint8_t* codes, fp8::Format format, bf16* out, Index begin, Index end);
+  void (*decode_to_f32)(const std::uint8_t* codes, fp8::Format format, float* out, Index begin, Index end);
+  void (*widen_to_f32)(const bf16* x, float* out, Index begin, Index end);
+
+  // the matrix product's epilogue over one tile [rows, cols] of fp32 sums (row stride cols): multiply by the inverse
+  // scales (each pointer to one value or to one per row / column, as the flags say; null: 1), then store or add
+  struct Epilogue {
+    const float* sums;
+    Index rows, cols;
+    const float* row_scale;  // optional
+    const float* col_scale;  // optional
+    bool one_row_scale, one_col_scale;
+    void* d;  // first element of the tile
+    Index d_stride;
+    DType d_dtype;
+    bool accumulate;
+  };
+  void (*epilogue)(const Epilogue&);
+
+  // softmax of attention, one row: probabilities[0, keys) = exp(scale * scores - max) / sum as bf16, zero in [keys, padded)
+  float (*softmax_row)(const float* scores, Index keys, Index padded, float scale, bf16* probabilities);  // returns lse
+  // ds[0, keys) = p * (dp - delta) * scale with p = exp(scale * scores - lse), both as bf16, zero in [keys, padded)
+  void (*softmax_backward_row)(const float* scores, const float* dp, Index keys, Index padded, float scale, float lse,
+                               float delta, bf16* probabilities, bf16* ds);
+  float (*dot)(const bf16* a, const bf16* b, Index count);
+  void (*attention_decode)(const AttentionDecode&, Index begin, Index end, float* scores);  // (sequence, head) pairs; scores [length]
+};
+
+[[nodiscard]] const RowKernels& row_kernels(CpuIsa isa);
+
+}  // namespace octet::ops::cpu

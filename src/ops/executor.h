@@ -1,0 +1,76 @@
+// Executor: through which the model calls ops. While a plan is made it only counts; in a real step it gives each op its
+// workspace, runs it, and keeps what profiling and the numerics watch need.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "core/memory.h"
+#include "ops/backend.h"
+
+namespace octet::ops {
+
+/// Totals of one op since the last reset.
+struct OpTotals {
+  std::int64_t calls = 0;
+  double flops = 0;
+  double bytes = 0;
+  double seconds = 0;  ///< wall time; zero in plans
+};
+
+/// Sees every named tensor right after it was computed: "layers.0.attention.qkv", its values.
+using Observer = std::function<void(std::string_view name, const Tensor& tensor)>;
+
+class Executor {
+ public:
+  Executor(const Backend& backend, Memory& memory) : backend_(&backend), memory_(&memory) {}
+
+  template <typename Op>
+  void operator()(const Op& op) {
+    OpTotals& totals = totals_[Op::name];
+    totals.calls += 1;
+    totals.flops += op.flops();
+    totals.bytes += op.bytes();
+    if constexpr (requires { op.is_fp8(); }) {
+      if (op.is_fp8()) fp8_codes_used_ += static_cast<std::uint64_t>(op.m * op.k + op.n * op.k);
+    }
+    const std::size_t scratch_bytes = backend_->workspace_bytes(op);
+    Buffer scratch;
+    if (scratch_bytes > 0) {
+      // One row of floats: large enough for any count of bytes that a plan can hold.
+      const auto floats = static_cast<std::int64_t>((scratch_bytes + sizeof(float) - 1) / sizeof(float));
+      scratch = memory_->allocate(Op::name, DType::f32, 1, floats, MemoryClass::workspace);
+    }
+    if (memory_->planning()) return;
+    const auto begin = std::chrono::steady_clock::now();
+    backend_->run(op, scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes())
+                              : Workspace());
+    totals.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  [[nodiscard]] Memory& memory() const { return *memory_; }
+  [[nodiscard]] const Backend& backend() const { return *backend_; }
+
+  /// Called by the model after each op whose result has a name worth reporting. Free where nobody watches.
+  void observe(std::string_view name, const Tensor& tensor) const {
+    if (observer_ && !memory_->planning()) observer_(name, tensor);
+  }
+  void set_observer(Observer observer) { observer_ = std::move(observer); }
+
+  [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return totals_; }
+  void reset_totals() { totals_.clear(); }
+  /// FP8 codes that products have read so far: zero after a run in an FP8 recipe means that the recipe did nothing.
+  [[nodiscard]] std::uint64_t fp8_codes_used() const { return fp8_codes_used_; }
+
+ private:
+  const Backend* backend_;
+  Memory* memory_;
+  Observer observer_;
+  std::map<std::string_view, OpTotals> totals_;
+  std::uint64_t fp8_codes_used_ = 0;
+};
+
+}  // namespace octet::ops

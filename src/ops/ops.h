@@ -1,0 +1,402 @@
+// The op table: one struct per operation, with the shapes and dtypes of its operands beside every pointer.
+//
+// An op knows pointers and sizes, never Tensors. `flops` counts multiply-adds twice; `bytes` is what must move at least
+// once. A pointer marked "optional" may be null. While a plan is being made all pointers are null and nothing runs.
+// T tokens, D model dim, F feed-forward dim, V vocabulary, H query heads, KV key/value heads, hd head dim, S sequence.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "core/dtype.h"
+#include "fp8/recipe.h"
+#include "fp8/scale.h"
+
+namespace octet::ops {
+
+/// How many partial sums a column reduction over tokens keeps: fixed, so that the bits do not depend on the threads.
+inline constexpr std::int64_t kColumnPartials = 16;
+
+/// Where a producer leaves FP8 codes of its bf16 output [rows, cols], one scale per row. Unused where codes is null.
+struct RowCodes {
+  std::uint8_t* codes = nullptr;   // [rows, cols] bytes of `format`
+  float* scale_inverse = nullptr;  // [rows]
+  fp8::Format format = fp8::Format::e4m3fn;
+  fp8::ScaleRule rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
+  bool wanted = false;  // set in plans too, where pointers are null
+
+  [[nodiscard]] double bytes(std::int64_t rows, std::int64_t cols) const {
+    return wanted ? static_cast<double>(rows * cols + rows * 4) : 0.0;
+  }
+};
+
+// ---- embedding ------------------------------------------------------------------------------------------------------
+
+struct EmbeddingForward {
+  static constexpr std::string_view name = "embedding";
+  const std::int32_t* tokens;  // [T]
+  const bf16* table;           // [V, D]
+  bf16* out;                   // [T, D]
+  std::int64_t rows, dim, vocab;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 4 + rows * 4); }
+};
+
+/// dtable[token] += dy, in token order for each element.
+struct EmbeddingBackward {
+  static constexpr std::string_view name = "embedding_backward";
+  const std::int32_t* tokens;  // [T]
+  const bf16* dy;              // [T, D]
+  float* dtable;               // [V, D], accumulated
+  std::int64_t rows, dim, vocab;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 10 + rows * 4); }
+};
+
+// ---- norms ----------------------------------------------------------------------------------------------------------
+
+/// x' = x + delta (rounded to bf16; without delta x' = x), rstd = 1/sqrt(mean(x'^2) + eps), y = x' * rstd * weight.
+/// The row codes are those of the bf16 y.
+struct RmsNormForward {
+  static constexpr std::string_view name = "rmsnorm";
+  const bf16* x;       // [T, D]
+  const bf16* delta;   // [T, D], optional
+  const bf16* weight;  // [D]
+  bf16* x_out;         // [T, D], written where delta is given
+  bf16* y;             // [T, D]
+  float* rstd;         // [T]
+  RowCodes codes;      // of y
+  std::int64_t rows, dim;
+  float eps;
+  bool has_delta;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * (has_delta ? 5 : 4)); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim * (has_delta ? 8 : 4) + dim * 2 + rows * 4) + codes.bytes(rows, dim);
+  }
+};
+
+/// dx = residual + rstd * (dy*weight - xhat * mean(dy*weight*xhat)), xhat = x * rstd; dweight += sum over rows of dy*xhat.
+/// The row codes are those of the bf16 dx.
+struct RmsNormBackward {
+  static constexpr std::string_view name = "rmsnorm_backward";
+  const bf16* dy;        // [T, D]
+  const bf16* x;         // [T, D]: x' of the forward
+  const bf16* weight;    // [D]
+  const float* rstd;     // [T]
+  const bf16* residual;  // [T, D], optional: the gradient that bypasses the norm
+  bf16* dx;              // [T, D]
+  float* dweight;        // [D], accumulated
+  RowCodes codes;        // of dx
+  std::int64_t rows, dim;
+  bool has_residual;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 9); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim * (has_residual ? 8 : 6) + dim * 10 + rows * 4) + codes.bytes(rows, dim);
+  }
+};
+
+// ---- attention ------------------------------------------------------------------------------------------------------
+
+/// Rotates the first `heads` heads of each row in place: pair (i, i + hd/2) of a head by position * frequency[i]
+/// (the half-split layout of Hugging Face checkpoints). `inverse` rotates back: the backward of the same op.
+struct Rope {
+  static constexpr std::string_view name = "rope";
+  bf16* qkv;              // [T, row_stride]
+  const float* cos_sin;   // [S, hd]: cosines in the first half of a row, sines in the second
+  std::int64_t rows, row_stride, heads, head_dim, seq_len;  // row t has position t % seq_len + offset
+  std::int64_t offset;
+  bool inverse;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * heads * head_dim * 3); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * heads * head_dim * 4); }
+};
+
+/// Sizes shared by attention's directions. A row of qkv holds H query heads, KV key heads, KV value heads of hd each.
+struct AttentionShape {
+  std::int64_t batch, seq_len, heads, kv_heads, head_dim;
+
+  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + 2 * kv_heads) * head_dim; }
+  [[nodiscard]] std::int64_t out_cols() const { return heads * head_dim; }
+  [[nodiscard]] std::int64_t rows() const { return batch * seq_len; }
+  [[nodiscard]] double causal_flops() const {  // one product over the causal half
+    return static_cast<double>(batch * heads * head_dim) * static_cast<double>(seq_len * (seq_len + 1));
+  }
+};
+
+/// out = softmax(scale * q k^T, causal) v per head; query head h reads key/value head h * KV / H.
+struct AttentionForward {
+  static constexpr std::string_view name = "attention";
+  const bf16* qkv;  // [T, (H + 2 KV) hd], rotated
+  bf16* out;        // [T, H hd]
+  float* lse;       // [B, H, S]: log of the sum of exp(scale * q k^T)
+  AttentionShape shape;
+  float scale;
+
+  [[nodiscard]] double flops() const { return 2 * shape.causal_flops(); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 2 + shape.rows() * shape.heads * 4);
+  }
+};
+
+struct AttentionBackward {
+  static constexpr std::string_view name = "attention_backward";
+  const bf16* qkv;   // [T, (H + 2 KV) hd]
+  const bf16* out;   // [T, H hd]
+  const bf16* dout;  // [T, H hd]
+  const float* lse;  // [B, H, S]
+  bf16* dqkv;        // [T, (H + 2 KV) hd]
+  AttentionShape shape;
+  float scale;
+
+  [[nodiscard]] double flops() const { return 5 * shape.causal_flops(); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 4 + shape.rows() * shape.heads * 4);
+  }
+};
+
+/// Copies the key and value heads of the newest row of each sequence to `position` of its caches.
+struct AppendToCache {
+  static constexpr std::string_view name = "append_to_cache";
+  const bf16* qkv;  // [B, (H + 2 KV) hd], rotated
+  bf16* cache_k;    // [B, capacity, KV hd]
+  bf16* cache_v;    // [B, capacity, KV hd]
+  std::int64_t batch, position, capacity, heads, kv_heads, head_dim;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(8 * batch * kv_heads * head_dim); }
+};
+
+/// One new position per sequence against its cache: rows of qkv are the newest tokens, positions [0, length) are cached.
+struct AttentionDecode {
+  static constexpr std::string_view name = "attention_decode";
+  const bf16* qkv;      // [B, (H + 2 KV) hd], rotated; its keys and values lie in the cache already
+  const bf16* cache_k;  // [B, capacity, KV hd]
+  const bf16* cache_v;  // [B, capacity, KV hd]
+  bf16* out;            // [B, H hd]
+  std::int64_t batch, length, capacity, heads, kv_heads, head_dim;
+  float scale;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(4 * batch * length * heads * head_dim); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(4 * batch * length * kv_heads * head_dim); }
+};
+
+// ---- feed-forward ---------------------------------------------------------------------------------------------------
+
+/// y = silu(gate) * up, gate = columns [0, F), up = columns [F, 2F). The row codes are those of the bf16 y.
+struct SwigluForward {
+  static constexpr std::string_view name = "swiglu";
+  const bf16* gate_up;  // [T, 2F]
+  bf16* y;              // [T, F]
+  RowCodes codes;       // of y
+  std::int64_t rows, dim;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 6); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 6) + codes.bytes(rows, dim); }
+};
+
+struct SwigluBackward {
+  static constexpr std::string_view name = "swiglu_backward";
+  const bf16* gate_up;  // [T, 2F]
+  const bf16* dy;       // [T, F]
+  bf16* dgate_up;       // [T, 2F]
+  RowCodes codes;       // of dgate_up
+  std::int64_t rows, dim;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 12); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 10) + codes.bytes(rows, 2 * dim); }
+};
+
+// ---- casts ----------------------------------------------------------------------------------------------------------
+
+/// Row codes of x: one scale per row, codes where the values were.
+struct QuantizeRows {
+  static constexpr std::string_view name = "quantize_rows";
+  const bf16* x;   // [rows, cols]
+  RowCodes codes;  // [rows, cols]
+  std::int64_t rows, cols;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 2) + codes.bytes(rows, cols); }
+};
+
+/// Column codes of x: one scale per column, stored transposed, so that a GEMM over the rows finds them contiguous.
+struct QuantizeColumns {
+  static constexpr std::string_view name = "quantize_columns";
+  const bf16* x;   // [rows, cols]
+  RowCodes codes;  // [cols, rows]: the row codes of x^T
+  std::int64_t rows, cols;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 2) + codes.bytes(cols, rows); }
+};
+
+/// One scale for the whole tensor, codes in either or both layouts.
+struct QuantizeTensor {
+  static constexpr std::string_view name = "quantize_tensor";
+  const bf16* x;                   // [rows, cols]
+  std::uint8_t* codes;             // [rows, cols], optional
+  std::uint8_t* codes_transposed;  // [cols, rows], optional
+  float* scale_inverse;            // [1]
+  fp8::Format format;
+  fp8::ScaleRule rule;
+  std::int64_t rows, cols;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 4); }
+};
+
+/// How a cast with one scale per row treated its input: counts go to `saturated` (|x * scale| above the format's
+/// largest value) and `invalid` (NaN after scaling). Run where numbers are watched, not in every step.
+struct CastStatistics {
+  static constexpr std::string_view name = "cast_statistics";
+  const bf16* x;               // [rows, cols]
+  const float* scale_inverse;  // [rows], or [1] where `one_scale`
+  std::uint64_t* saturated;    // [1]
+  std::uint64_t* invalid;      // [1]
+  fp8::Format format;
+  std::int64_t rows, cols;
+  bool one_scale;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 2); }
+};
+
+// ---- matrix product -------------------------------------------------------------------------------------------------
+
+using fp8::Accumulation;
+using fp8::ScaleAxis;
+
+/// One side of a product, seen as [outer, k]: FP8 codes are always stored that way (contiguous along k). A bf16 operand
+/// may be stored transposed, as [k, outer].
+struct GemmOperand {
+  const void* data = nullptr;
+  const float* scale_inverse = nullptr;  // [1] or [outer], as `axis` says
+  DType dtype = DType::bf16;
+  ScaleAxis axis = ScaleAxis::none;
+  bool transposed = false;
+};
+
+/// D[m, n] = A[m, k] B[n, k]^T, or D += with `accumulate`; fp32 accumulation, inverse scales in the epilogue.
+/// Deterministic for any number of threads. bf16 D is rounded once, from the scaled fp32 sum.
+struct Gemm {
+  static constexpr std::string_view name = "gemm";
+  GemmOperand a;  // [m, k]
+  GemmOperand b;  // [n, k]
+  void* d;        // [m, n] bf16 or f32
+  std::int64_t m, n, k;
+  DType d_dtype;
+  bool accumulate;  // f32 D only
+  Accumulation accumulation;
+
+  [[nodiscard]] bool is_fp8() const { return a.dtype != DType::bf16; }
+  [[nodiscard]] double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n * k); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(m * k) * static_cast<double>(size_of(a.dtype)) +
+           static_cast<double>(n * k) * static_cast<double>(size_of(b.dtype)) +
+           static_cast<double>(m * n) * static_cast<double>(size_of(d_dtype)) * (accumulate ? 2 : 1);
+  }
+};
+
+// ---- loss -----------------------------------------------------------------------------------------------------------
+
+/// loss[t] = logsumexp(logits[t]) - logits[t, target]; with `gradient` the logits are replaced by
+/// (softmax - onehot) * gradient_scale. No probabilities are stored. A target below 0 is ignored: loss 0, gradient 0.
+struct CrossEntropy {
+  static constexpr std::string_view name = "cross_entropy";
+  bf16* logits;                 // [rows, vocab], overwritten with `gradient`
+  const std::int32_t* targets;  // [rows]
+  float* loss;                  // [rows]
+  std::int64_t rows, vocab;
+  float gradient_scale;
+  bool gradient;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * vocab * 4); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * vocab * (gradient ? 4 : 2) + rows * 8); }
+};
+
+/// total[0] += scale * (x[0] + ... + x[n-1]), in double, in a fixed order.
+struct SumFloats {
+  static constexpr std::string_view name = "sum";
+  const float* x;  // [n]
+  double* total;   // [1]
+  std::int64_t count;
+  double scale;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(count); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(count * 4); }
+};
+
+// ---- optimizer ------------------------------------------------------------------------------------------------------
+
+struct Zero {
+  static constexpr std::string_view name = "zero";
+  void* data;
+  std::int64_t size;  // bytes
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(size); }
+};
+
+/// total[0] += sum of x^2, in double, in a fixed order. NaN and inf stay visible.
+struct SumOfSquares {
+  static constexpr std::string_view name = "sum_of_squares";
+  const float* x;  // [n]
+  double* total;   // [1]
+  std::int64_t count;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(count * 2); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(count * 4); }
+};
+
+/// What one optimizer step needs, in device memory so that a captured graph can read it.
+struct StepScalars {
+  float learning_rate;
+  float clip_factor;      // multiplies every gradient
+  float bias_correction1;  // 1 - beta1^step
+  float bias_correction2;  // 1 - beta2^step
+};
+
+/// Decoupled weight decay (Loshchilov & Hutter, 2019): m, v from clipped gradients; the fp32 master is updated, then
+/// rounded to the bf16 weight that the model computes with.
+struct AdamW {
+  static constexpr std::string_view name = "adamw";
+  float* master;               // [n]
+  bf16* weight;                // [n]
+  const float* gradient;       // [n]
+  float* m;                    // [n]
+  float* v;                    // [n]
+  const StepScalars* scalars;  // [1]
+  std::int64_t count;
+  float beta1, beta2, eps, weight_decay;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(count * 14); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(count * 30); }
+};
+
+// ---- watching -------------------------------------------------------------------------------------------------------
+
+/// first[0] = index of the first NaN or inf of x, or -1.
+struct FindNonFinite {
+  static constexpr std::string_view name = "find_non_finite";
+  const void* x;  // [n] bf16 or f32
+  std::int64_t* first;
+  std::int64_t count;
+  DType dtype;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(count) * static_cast<double>(size_of(dtype)); }
+};
+
+/// Every op there is. A backend has one entry for each; the op tests walk this list.
+template <template <typename...> typename List>
+using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
+                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, QuantizeColumns,
+                    QuantizeTensor, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW,
+                    FindNonFinite>;
+
+}  // namespace octet::ops

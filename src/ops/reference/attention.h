@@ -1,0 +1,48 @@
+// Rotary positions (Su et al., "RoFormer", 2021) and causal grouped-query attention (Vaswani et al., 2017; Ainslie et
+// al., "GQA", 2023) in double precision, with every probability written down.
+#pragma once
+
+#include "ops/ops.h"
+#include "ops/reference/vectors.h"
+
+namespace octet::ops::reference {
+
+/// Where the rotated heads lie and which position a row has: the sizes of ops::Rope.
+struct RopeShape {
+  Index rows, row_stride, heads, head_dim, seq_len, offset;
+};
+
+/// Pair (i, i + hd/2) of each of the first `heads` heads of a row is rotated by the angle whose cosine and sine the
+/// row's position finds in cos_sin [S, hd]; `inverse` rotates back. x [rows, row_stride]; other columns are copied.
+[[nodiscard]] Vector rope(View x, View cos_sin, const RopeShape& shape, bool inverse);
+
+/// One head of one token in a row of qkv: query heads first, then key heads, then value heads.
+[[nodiscard]] View query(View qkv, const AttentionShape& shape, Index batch, Index position, Index head);
+/// The key, and the value, that query head `head` reads: those of key/value head head * KV / H.
+[[nodiscard]] View key(View qkv, const AttentionShape& shape, Index batch, Index position, Index head);
+[[nodiscard]] View value(View qkv, const AttentionShape& shape, Index batch, Index position, Index head);
+
+struct Softmax {
+  Vector probabilities;  // [B, H, S, S]; zero above the diagonal
+  Vector lse;            // [B, H, S]: log of the sum of exp(scale * q k^T)
+};
+
+/// softmax(scale * q k^T) over the keys at and before each query. qkv [B S, (H + 2 KV) hd].
+[[nodiscard]] Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale);
+
+/// out [B S, H hd] = probabilities * values.
+[[nodiscard]] Vector attention_forward(View qkv, const Softmax& softmax, const AttentionShape& shape);
+
+/// dqkv [B S, (H + 2 KV) hd] from dout [B S, H hd].
+[[nodiscard]] Vector attention_backward(View qkv, const Softmax& softmax, View dout, const AttentionShape& shape,
+                                        double scale);
+
+/// Keys and values at positions [0, length) of one sequence each.
+struct DecodeShape {
+  Index batch, length, capacity, heads, kv_heads, head_dim;
+};
+
+/// out [B, H hd]: the query in each row of qkv [B, (H + 2 KV) hd] attends to cache_k, cache_v [B, capacity, KV hd].
+[[nodiscard]] Vector attention_decode(View qkv, View cache_k, View cache_v, const DecodeShape& shape, double scale);
+
+}  // namespace octet::ops::reference
