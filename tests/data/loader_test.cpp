@@ -129,6 +129,15 @@ TEST(Loader, OrderDiffersBySeedAndEpoch) {
   EXPECT_NE(first, take(one, 8, 44));
 }
 
+TEST(Loader, GoesThroughTheDataAsStoredWhenAsked) {
+  const Data data({90});
+  Loader loader(data.open(), 8, 1, DataOrder::as_stored);
+  const auto rows = take(loader, 8, 20);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i][0], static_cast<std::int32_t>(i % 10 * 9)) << "row " << i << ", the epoch has 10";
+  }
+}
+
 TEST(Loader, NamesBothLengthsWhenASequenceDoesNotFit) {
   const Data data({40, 20});
   EXPECT_EQ(user_error([&data] { Loader(data.open(), 19, 1); }), "");
