@@ -71,7 +71,7 @@ toml::table parse_toml(std::string_view text, const Source& source) {
 std::string describe(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("a string \"{}\"", printable(text->get(), 60));
   if (const auto* integer = node.as_integer()) return fmt::format("an integer {}", integer->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("a number {}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("a number {:#}", number->get());
   if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";
   if (node.is_table()) return "a table";
   if (node.is_array()) return "a list";
@@ -187,11 +187,11 @@ class FileChain {
  private:
   void read_base(const fs::path& path, const std::string& place, Settings& settings) {
     if (std::find(chain_.begin(), chain_.end(), canonical(path)) != chain_.end()) {
-      throw UserError("{}: extends {}, which extends this file in turn; remove one of the two", place,
+      throw UserError("{}: extends: {} extends this file in turn; remove one of the two", place,
                       printable(path.string()));
     }
     if (chain_.size() > max_extends) {
-      throw UserError("{}: extends more than {} files in a chain; merge some of them", place, max_extends);
+      throw UserError("{}: extends: more than {} files in a chain; merge some of them", place, max_extends);
     }
     read(read_config(path, place + ": extends: "), path, settings);
   }
@@ -214,12 +214,15 @@ class FileChain {
   std::vector<fs::path> chain_;
 };
 
-/// Text for a string is taken as it stands, so that a shell's user need not quote it twice.
+/// Text for a string is taken as it stands, so that a shell's user need not quote it twice; so is a word elsewhere, for
+/// the message that then names the type expected.
 bool is_bare_text(const ConfigField& field, std::string_view text) {
   const ConfigValue sample = field.get(Config{});
-  const bool holds_text =
-      std::holds_alternative<std::string>(sample) || std::holds_alternative<std::vector<std::string>>(sample);
-  return holds_text && (text.empty() || std::string_view("\"'[").find(text.front()) == std::string_view::npos);
+  if (std::holds_alternative<std::string>(sample) || std::holds_alternative<std::vector<std::string>>(sample)) {
+    return text.find_first_of("\"'[") != 0;
+  }
+  const bool is_word = text.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == 0;
+  return is_word && text != "true" && text != "false" && text != "inf" && text != "nan";
 }
 
 void read_override(std::string_view override_text, Settings& settings) {
