@@ -12,6 +12,7 @@
 #include "io/config_text.h"
 #include "io/files.h"
 #include "io/text.h"
+#include "io/toml_guard.h"
 
 namespace octet {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t max_extends = 8;
-constexpr std::size_t max_config_bytes = 1 << 20;
-constexpr std::ptrdiff_t max_dots_per_line = 256;
 
 struct Setting {
   ConfigValue value;
@@ -43,21 +42,7 @@ struct Source {
 };
 
 toml::table parse_toml(std::string_view text, const Source& source) {
-  if (text.size() > max_config_bytes) {
-    throw UserError("{}: {} bytes is too long for a configuration (limit {}); name a TOML file", source.name,
-                    text.size(), max_config_bytes);
-  }
-  // A dotted key nests a table per dot, and tables are destroyed recursively: bound the depth before parsing.
-  std::size_t line = 1;
-  for (std::size_t begin = 0; begin < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view content = text.substr(begin, end - begin);
-    if (std::count(content.begin(), content.end(), '.') > max_dots_per_line) {
-      throw UserError("{}:{}: more than {} dots on one line; write one entry per line", source.name, line,
-                      max_dots_per_line);
-    }
-    begin = end + 1;
-  }
+  check_toml_text(text, source.name);
   try {
     return toml::parse(text, source.name);
   } catch (const toml::parse_error& error) {

@@ -103,9 +103,22 @@ TEST(ConfigReader, BrokenTomlNamesLineAndColumn) {
 TEST(ConfigReader, DepthAndLengthAreBounded) {
   std::string dots = "a";
   for (int i = 0; i < 100'000; ++i) dots += ".a";
-  EXPECT_TRUE(contains(error_with(dots + " = 1"), "run.toml:16: more than 256 dots on one line"));
+  EXPECT_TRUE(contains(error_with(dots + " = 1"), "run.toml:16: more than 64 dots on one line"));
   EXPECT_TRUE(contains(error_with("x = " + std::string(100'000, '[')), "not valid TOML"));
   EXPECT_TRUE(contains(error_with("#" + std::string(2 << 20, ' ')), "too long for a configuration"));
+}
+
+TEST(ConfigReader, StringsAndCommentsHoldWhatTheyLike) {
+  const std::string dots(300, '.');
+  const std::string odd = "validation = [\"" + dots + "\", '\xc3\xa9\\', \"\\\"#\"] # " + dots + "\xc3\xa9'\n";
+  EXPECT_EQ(parse(std::string(minimal_config) + odd + "shuffle = false").config.data.validation[2], "\"#");
+}
+
+TEST(ConfigReader, WhatTheParserCannotTakeIsRefusedBefore) {
+  EXPECT_TRUE(contains(error_with("train\xc3\xa9 = 1"), "run.toml:16: a character beyond ASCII outside of a string"));
+  EXPECT_TRUE(contains(error_with("# \xc3\xa9\n'a\xc3' \xe2\x80\xa8"), "run.toml:17: a character beyond ASCII"));
+  EXPECT_TRUE(contains(error_with("x = \"\"\"a\"\"\""), "run.toml:16: a multi-line string"));
+  EXPECT_TRUE(contains(error_with("x = \"open\ny = 1"), "run.toml:16:"));
 }
 
 TEST(ConfigReader, VersionIsRequired) {

@@ -64,10 +64,23 @@ TEST(TomlFuzz, EveryPrefixIsReadOrRefused) {
   }
 }
 
+TEST(TomlFuzz, CharactersBeyondAsciiAreReadOrRefusedEverywhere) {
+  const std::string text = std::string(minimal_config) + "validation = ['a'] # end\n";
+  const std::string_view characters[] = {"\xc2\x85",     "\xc2\xa0",     "\xc3\xa9",         "\xe2\x80\xa8",
+                                         "\xe2\x81\x90", "\xef\xbb\xbf", "\xf0\x9f\x98\x80", "\xff"};
+  int valid = 0;
+  for (const std::string_view character : characters) {
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+      valid += accepted(std::string(text).insert(at, character)) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(valid, 7 * 10);  // in strings and comments
+}
+
 TEST(TomlFuzz, DeepNestingIsRefused) {
   // Each line is as deep as one line may be; together they are as deep as a file may get.
   std::string dots = "a";
-  for (int i = 0; i < 250; ++i) dots += ".a";
+  for (int i = 0; i < 62; ++i) dots += ".a";
   std::string nested;
   for (int i = 0; i < 200; ++i) nested += dots + " = [{\n";
   EXPECT_FALSE(accepted(nested));
