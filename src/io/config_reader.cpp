@@ -148,7 +148,7 @@ void check_version(const toml::table& root, const Source& source) {
   }
 }
 
-/// Reads the files of a chain, the most basic first. `chain` holds the files being read, in canonical form.
+/// Reads the files of a chain, the most basic first. Holds the files being read, in canonical form.
 class FileChain {
  public:
   void read(std::string_view text, const fs::path& path, Settings& settings) {
