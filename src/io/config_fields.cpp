@@ -32,7 +32,7 @@ constexpr ConfigRange any{};
 constexpr double max_width = 1 << 20;
 constexpr double max_vocab = 1 << 24;
 constexpr double max_layers = 1 << 10;
-constexpr double max_steps = 1LL << 40;
+constexpr double max_steps = 1e9;
 constexpr double max_seq_len = 1 << 24;
 constexpr double max_batch = 1 << 16;
 constexpr double max_threads = 1 << 12;

@@ -12,6 +12,7 @@
 #include "io/config_text.h"
 #include "io/files.h"
 #include "io/text.h"
+#include "io/toml_guard.h"
 
 namespace octet {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t max_extends = 8;
-constexpr std::size_t max_config_bytes = 1 << 20;
-constexpr std::ptrdiff_t max_dots_per_line = 256;
 
 struct Setting {
   ConfigValue value;
@@ -43,21 +42,7 @@ struct Source {
 };
 
 toml::table parse_toml(std::string_view text, const Source& source) {
-  if (text.size() > max_config_bytes) {
-    throw UserError("{}: {} bytes is too long for a configuration (limit {}); name a TOML file", source.name,
-                    text.size(), max_config_bytes);
-  }
-  // A dotted key nests a table per dot, and tables are destroyed recursively: bound the depth before parsing.
-  std::size_t line = 1;
-  for (std::size_t begin = 0; begin < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view content = text.substr(begin, end - begin);
-    if (std::count(content.begin(), content.end(), '.') > max_dots_per_line) {
-      throw UserError("{}:{}: more than {} dots on one line; write one entry per line", source.name, line,
-                      max_dots_per_line);
-    }
-    begin = end + 1;
-  }
+  check_toml_text(text, source.name);
   try {
     return toml::parse(text, source.name);
   } catch (const toml::parse_error& error) {
@@ -71,7 +56,7 @@ toml::table parse_toml(std::string_view text, const Source& source) {
 std::string describe(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("a string \"{}\"", printable(text->get(), 60));
   if (const auto* integer = node.as_integer()) return fmt::format("an integer {}", integer->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("a number {}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("a number {:#}", number->get());
   if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";
   if (node.is_table()) return "a table";
   if (node.is_array()) return "a list";
@@ -163,7 +148,7 @@ void check_version(const toml::table& root, const Source& source) {
   }
 }
 
-/// Reads the files of a chain, the most basic first. `chain` holds the files being read, in canonical form.
+/// Reads the files of a chain, the most basic first. Holds the files being read, in canonical form.
 class FileChain {
  public:
   void read(std::string_view text, const fs::path& path, Settings& settings) {
@@ -187,11 +172,11 @@ class FileChain {
  private:
   void read_base(const fs::path& path, const std::string& place, Settings& settings) {
     if (std::find(chain_.begin(), chain_.end(), canonical(path)) != chain_.end()) {
-      throw UserError("{}: extends {}, which extends this file in turn; remove one of the two", place,
+      throw UserError("{}: extends: {} extends this file in turn; remove one of the two", place,
                       printable(path.string()));
     }
     if (chain_.size() > max_extends) {
-      throw UserError("{}: extends more than {} files in a chain; merge some of them", place, max_extends);
+      throw UserError("{}: extends: more than {} files in a chain; merge some of them", place, max_extends);
     }
     read(read_config(path, place + ": extends: "), path, settings);
   }
@@ -214,12 +199,15 @@ class FileChain {
   std::vector<fs::path> chain_;
 };
 
-/// Text for a string is taken as it stands, so that a shell's user need not quote it twice.
+/// Text for a string is taken as it stands, so that a shell's user need not quote it twice; so is a word elsewhere, for
+/// the message that then names the type expected.
 bool is_bare_text(const ConfigField& field, std::string_view text) {
   const ConfigValue sample = field.get(Config{});
-  const bool holds_text =
-      std::holds_alternative<std::string>(sample) || std::holds_alternative<std::vector<std::string>>(sample);
-  return holds_text && (text.empty() || std::string_view("\"'[").find(text.front()) == std::string_view::npos);
+  if (std::holds_alternative<std::string>(sample) || std::holds_alternative<std::vector<std::string>>(sample)) {
+    return text.find_first_of("\"'[") != 0;
+  }
+  const bool is_word = text.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == 0;
+  return is_word && text != "true" && text != "false" && text != "inf" && text != "nan";
 }
 
 void read_override(std::string_view override_text, Settings& settings) {

@@ -22,6 +22,7 @@ struct TomlText {
   std::string operator()(const std::string& value) const { return toml_quoted(value); }
   std::string operator()(const std::vector<std::string>& values) const {
     std::vector<std::string> quoted;
+    quoted.reserve(values.size());
     for (const std::string& value : values) quoted.push_back(toml_quoted(value));
     return fmt::format("[{}]", fmt::join(quoted, ", "));
   }

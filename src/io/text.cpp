@@ -51,8 +51,8 @@ std::optional<std::string_view> nearest_name(std::string_view word, std::span<co
   std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string_view> nearest;
   for (const std::string_view candidate : candidates) {
-    const auto [shorter, longer] = std::minmax(word.size(), candidate.size());
-    if (longer - shorter >= fewest) continue;  // also keeps a hostile, endless word cheap
+    const std::size_t length_change = std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
+    if (length_change >= fewest) continue;  // also keeps a hostile, endless word cheap
     const std::size_t edits = edit_distance(word, candidate);
     if (edits < fewest) {
       fewest = edits;
