@@ -7,6 +7,7 @@
 
 #include "fp8/cast.h"
 #include "ops/cpu/row_kernels.h"
+#include "ops/cpu/unfused_cast.h"
 #include "row_kernels_data.h"
 
 namespace octet::ops::cpu {
@@ -150,6 +151,29 @@ TEST(RowKernelsCast, RangesOfRowsAndColumnsGiveTheCodesOfTheWhole) {
   const QuantizeRows by_row{x.data(), codes_into(parts, rows, cols, rule), rows, cols};
   for (const auto& [begin, end] : {std::pair{0, 1}, {1, 69}, {69, 70}}) kernels.quantize_rows(by_row, begin, end);
   expect_same(whole, parts, "rows");
+}
+
+TEST(RowKernelsCast, TheUnfusedPassesGiveTheSameCodes) {
+  const std::vector<bf16> x = every_bf16();
+  const Index rows = 512;
+  const Index cols = 128;
+  for (const fp8::Format format : kFormats) {
+    for (const CpuIsa isa : levels_of_this_machine()) {
+      const auto rule = fp8::ScaleRule::of(format, false);
+      Cast passes;
+      codes_into(passes, rows, cols, rule);
+      std::vector<float> maxima(512);
+      std::vector<float> scales(512);
+      std::vector<float> scaled(x.size());
+      const UnfusedCast& cast = unfused_cast(isa);
+      cast.absolute_maxima(x.data(), cols, maxima.data(), 0, rows);
+      cast.scales(maxima.data(), rule, scales.data(), passes.scale_inverse.data(), 0, rows);
+      cast.multiply(x.data(), cols, scales.data(), scaled.data(), 0, rows);
+      cast.clamp(scaled.data(), cols, rule.max(), 0, rows);
+      cast.encode(scaled.data(), cols, format, passes.codes.data(), 0, rows);
+      expect_same(scalar_cast_of_rows(x, rows, cols, rule), passes, std::string(name(isa)));
+    }
+  }
 }
 
 struct Edge {

@@ -99,7 +99,7 @@ void quantize_rows(Device& device, const QuantizeRows& op, Workspace) {
 
 void quantize_columns(Device& device, const QuantizeColumns& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  parallel_ranges(self.threads(), op.cols, 64,
+  parallel_ranges(self.threads(), op.cols, kColumnBlock,
                   [&](Index begin, Index end) { self.kernels().quantize_columns(op, begin, end); });
 }
 
@@ -119,7 +119,7 @@ void quantize_tensor(Device& device, const QuantizeTensor& op, Workspace) {
                     [&](Index begin, Index end) { kernels.cast_rows(op, scale, begin, end); });
   }
   if (op.codes_transposed != nullptr) {
-    parallel_ranges(self.threads(), op.cols, 64,
+    parallel_ranges(self.threads(), op.cols, kColumnBlock,
                     [&](Index begin, Index end) { kernels.cast_columns(op, scale, begin, end); });
   }
 }

@@ -1,5 +1,6 @@
 # The row kernels, compiled once per instruction set from the same sources, and the choice among them.
-set(octet_isa_sources attention casts feed_forward loss matrix norms optimizer table transposed_casts)
+set(octet_isa_sources attention casts feed_forward loss matrix norms optimizer table transposed_casts
+    unfused_cast)
 list(TRANSFORM octet_isa_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/isa/)
 list(TRANSFORM octet_isa_sources APPEND .cpp)
 

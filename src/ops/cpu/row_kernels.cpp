@@ -2,20 +2,24 @@
 #include "ops/cpu/row_kernels.h"
 
 #include "core/error.h"
+#include "ops/cpu/unfused_cast.h"
 
 namespace octet::ops {
 namespace cpu {
 
 namespace baseline {
 extern const RowKernels kernels;
-}
+extern const UnfusedCast unfused_passes;
+}  // namespace baseline
 #ifdef __x86_64__
 namespace avx2 {
 extern const RowKernels kernels;
-}
+extern const UnfusedCast unfused_passes;
+}  // namespace avx2
 namespace avx512 {
 extern const RowKernels kernels;
-}
+extern const UnfusedCast unfused_passes;
+}  // namespace avx512
 #endif
 
 const RowKernels& row_kernels(CpuIsa isa) {
@@ -25,6 +29,15 @@ const RowKernels& row_kernels(CpuIsa isa) {
 #endif
   check(isa == CpuIsa::baseline, "this machine's kernels exist at the baseline level only");
   return baseline::kernels;
+}
+
+const UnfusedCast& unfused_cast(CpuIsa isa) {
+#ifdef __x86_64__
+  if (isa == CpuIsa::avx512) return avx512::unfused_passes;
+  if (isa == CpuIsa::avx2) return avx2::unfused_passes;
+#endif
+  check(isa == CpuIsa::baseline, "this machine's kernels exist at the baseline level only");
+  return baseline::unfused_passes;
 }
 
 }  // namespace cpu

@@ -11,6 +11,9 @@ namespace octet::ops::cpu {
 
 using Index = std::int64_t;
 
+/// Columns that the transposing casts take at once. Ranges of columns are best multiples of it.
+inline constexpr Index kColumnBlock = 128;
+
 struct RowKernels {
   // rows [begin, end)
   void (*embedding_forward)(const EmbeddingForward&, Index begin, Index end);

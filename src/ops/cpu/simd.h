@@ -31,9 +31,31 @@ struct Lanes {
 
 using F32 = Lanes<float>;
 using U32 = Lanes<std::uint32_t>;
-using I16 = Lanes<std::int16_t>;   // 32 lanes
-using F64 = Lanes<double>;         // 8 lanes
-using Mask = Lanes<std::int32_t>;  // all bits of a lane, or none
+using I16 = Lanes<std::int16_t>;  // 32 lanes
+using F64 = Lanes<double>;        // 8 lanes
+using I32 = Lanes<std::int32_t>;
+using Mask = I32;  // all bits of a lane, or none
+
+/// 64 bytes, any type of lanes. One register at a time: a copy of the whole is split into smaller moves.
+template <typename To>
+[[gnu::always_inline]] static inline To load_64_bytes(const void* from) {
+  const auto* bytes = static_cast<const char*>(from);
+  To result;
+  for (auto& part : result.part) {
+    __builtin_memcpy(&part, bytes, sizeof part);
+    bytes += sizeof part;
+  }
+  return result;
+}
+
+template <typename From>
+[[gnu::always_inline]] static inline void store_64_bytes(void* to, const From& x) {
+  auto* bytes = static_cast<char*>(to);
+  for (const auto& part : x.part) {
+    __builtin_memcpy(bytes, &part, sizeof part);
+    bytes += sizeof part;
+  }
+}
 
 // ---- arithmetic -----------------------------------------------------------------------------------------------------
 
@@ -118,15 +140,13 @@ template <typename T>
   return __builtin_bit_cast(F32, bits);
 }
 
-[[gnu::always_inline]] static inline F32 magnitude(F32 x) {
-  return float_of(bits_of(x) & fp8::kFloatMagnitudeMask);
+/// For comparisons of values below 2^31, which processors make on signed integers.
+[[gnu::always_inline]] static inline I32 signed_of(U32 bits) {
+  return __builtin_bit_cast(I32, bits);
 }
 
-[[gnu::always_inline]] static inline F32 sqrt(F32 x) {
-  for (auto& part : x.part) {
-    for (int i = 0; i < kRegisterBytes / 4; ++i) part[i] = __builtin_sqrtf(part[i]);
-  }
-  return x;
+[[gnu::always_inline]] static inline F32 magnitude(F32 x) {
+  return float_of(bits_of(x) & fp8::kFloatMagnitudeMask);
 }
 
 // ---- comparison -----------------------------------------------------------------------------------------------------
@@ -180,7 +200,7 @@ template <typename T>
 
 [[gnu::always_inline]] static inline bool any(Mask mask) {
   std::uint64_t words[8];
-  __builtin_memcpy(words, &mask, sizeof words);
+  store_64_bytes(words, mask);
   return (words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7]) != 0;
 }
 
@@ -195,7 +215,7 @@ template <unsigned half, typename T, typename Combine>
 template <typename T, typename Combine>
 [[gnu::always_inline]] static inline T reduce(Lanes<T> x, Combine combine) {
   T lane[64 / sizeof(T)];
-  __builtin_memcpy(lane, &x, sizeof lane);
+  store_64_bytes(lane, x);
   fold<32 / sizeof(T)>(lane, combine);
   return lane[0];
 }
@@ -219,14 +239,6 @@ template <typename T>
 // `count` is what is left of the row: from 16 on all lanes are read or written, below that the first `count`, and the
 // other lanes of a load are zero.
 
-/// 64 bytes, any type of lanes.
-template <typename To>
-[[gnu::always_inline]] static inline To load_64_bytes(const void* from) {
-  To result;
-  __builtin_memcpy(&result, from, sizeof result);
-  return result;
-}
-
 [[gnu::always_inline]] static inline F32 load(const float* from, Index count = kLanes) {
   float padded[kLanes];
   if (count < kLanes) [[unlikely]] {
@@ -239,9 +251,11 @@ template <typename To>
 
 [[gnu::always_inline]] static inline void store(float* to, F32 x, Index count = kLanes) {
   if (count >= kLanes) [[likely]] {
-    __builtin_memcpy(to, &x, sizeof x);
+    store_64_bytes(to, x);
   } else {
-    __builtin_memcpy(to, &x, static_cast<std::size_t>(count) * sizeof(float));
+    float all[kLanes];
+    store_64_bytes(all, x);
+    __builtin_memcpy(to, all, static_cast<std::size_t>(count) * sizeof(float));
   }
 }
 
@@ -277,7 +291,7 @@ template <typename T>
   if (count >= kLanes) [[likely]]
     return x;
   float lane[kLanes];
-  __builtin_memcpy(lane, &x, sizeof lane);
+  store_64_bytes(lane, x);
   for (Index i = count; i < kLanes; ++i) lane[i] = fill;
   return load_64_bytes<F32>(lane);
 }
@@ -300,8 +314,8 @@ template <typename T>
   return select(is_nan(x), splat(0x7FC0U), (bits + 0x7FFFU + lowest_kept_bit) >> 16);
 }
 
-/// Stores what round_to_bf16() gives.
-[[gnu::always_inline]] static inline void store_rounded(bf16* to, U32 rounded, Index count = kLanes) {
+[[gnu::always_inline]] static inline void store(bf16* to, F32 x, Index count = kLanes) {
+  const U32 rounded = round_to_bf16(x);
   if (count >= kLanes) [[likely]] {
     store_lower_halves(to, rounded);
   } else {
@@ -309,10 +323,6 @@ template <typename T>
     store_lower_halves(all, rounded);
     __builtin_memcpy(to, all, static_cast<std::size_t>(count) * sizeof(bf16));
   }
-}
-
-[[gnu::always_inline]] static inline void store(bf16* to, F32 x, Index count = kLanes) {
-  store_rounded(to, round_to_bf16(x), count);
 }
 
 /// Eight floats in double.
@@ -326,6 +336,14 @@ template <typename T>
     from += kRegisterBytes / 8;
   }
   return result;
+}
+
+/// No vector operator stands for it; compilers vectorise the loop.
+[[gnu::always_inline]] static inline F32 sqrt(F32 x) {
+  float lane[kLanes];
+  store(lane, x);
+  for (float& value : lane) value = __builtin_sqrtf(value);
+  return load(lane);
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA

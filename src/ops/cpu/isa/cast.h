@@ -53,7 +53,7 @@ template <fp8::Format F>
   const U32 sign = (bits >> 24) & 0x80U;
   U32 with_sign = code | sign;
   if constexpr (!Of::has_negative_zero) with_sign = select(code == 0U, splat(0U), with_sign);
-  return select(absolute > std::uint32_t{fp8::kFloatInfinity}, splat(Of::nan_code), with_sign);
+  return select(is_nan(x), splat(Of::nan_code), with_sign);
 }
 
 /// How many neighbours are encoded at once: two bf16 to a lane.
@@ -95,15 +95,26 @@ template <fp8::Format F>
   const U32 normal = shifted + (Of::min_normal - kOneExponent);
   // Where the exponent field is 0: 1.mantissa of the smallest normal exponent less that 1, which is exact.
   const F32 subnormal = float_of(shifted + Of::min_normal) - __builtin_bit_cast(float, Of::min_normal);
-  U32 value = select(splat(kOneExponent) > shifted, bits_of(subnormal), normal) | sign;
+  U32 value = select((shifted & fp8::kFloatInfinity) == 0U, bits_of(subnormal), normal) | sign;
   if constexpr (Of::has_infinity) {
     value = select(absolute == 0x7CU, sign | fp8::kFloatInfinity, value);
-    return float_of(select(absolute > 0x7CU, splat(0x7FC0'0000U), value));
+    return float_of(select(signed_of(absolute) > 0x7C, splat(0x7FC0'0000U), value));
   } else if constexpr (Of::has_negative_zero) {
     return float_of(select(absolute == Of::nan_code, splat(0x7FC0'0000U), value));
   } else {
     return float_of(select((codes & 0xFFU) == Of::nan_code, splat(0x7FC0'0000U), value));
   }
+}
+
+/// Values of codes [32], as bf16, which holds every value of an FP8 format.
+template <fp8::Format F>
+[[gnu::always_inline]] static inline void decode_pairs(const std::uint8_t* codes, bf16* x) {
+  std::uint16_t pairs_of_codes[kLanes];
+  __builtin_memcpy(pairs_of_codes, codes, sizeof pairs_of_codes);
+  const U32 pairs = widen(pairs_of_codes, kLanes);
+  const U32 even = bits_of(decode<F>(pairs)) >> 16;
+  const U32 odd = bits_of(decode<F>(pairs >> 8));
+  store_64_bytes(x, even | odd);
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA

@@ -42,10 +42,10 @@ struct Sigmoid {
 };
 
 [[gnu::always_inline]] static inline Sigmoid sigmoid(F32 x) {
-  const F32 small = exp(splat(0.0F) - magnitude(x));  // in (0, 1]
   const F32 one = splat(1.0F);
+  const F32 small = exp(splat(0.0F) - magnitude(x));  // in (0, 1]
   const F32 larger = one / (one + small);
-  const F32 smaller = small / (one + small);
+  const F32 smaller = small * larger;
   const Mask positive = x > 0.0F;
   return {select(positive, larger, smaller), select(positive, smaller, larger)};
 }

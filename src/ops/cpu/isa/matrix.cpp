@@ -6,10 +6,14 @@ namespace octet::ops::cpu::OCTET_ISA {
 
 void decode_to_bf16(const std::uint8_t* codes, fp8::Format format, bf16* out, Index begin, Index end) {
   with_format(format, [&](auto tag) {
-    for (Index i = begin; i < end; i += kLanes) {
-      // Every value of an FP8 format is a bf16: the lower half of the float is zero.
-      store_rounded(out + i, bits_of(decode<tag.format>(widen(codes + i, end - i))) >> 16, end - i);
-    }
+    Index i = begin;
+    for (; i + kPairLanes <= end; i += kPairLanes) decode_pairs<tag.format>(codes + i, out + i);
+    if (i >= end) return;
+    std::uint8_t padded[kPairLanes]{};
+    bf16 values[kPairLanes];
+    __builtin_memcpy(padded, codes + i, static_cast<std::size_t>(end - i));
+    decode_pairs<tag.format>(padded, values);
+    __builtin_memcpy(out + i, values, static_cast<std::size_t>(end - i) * sizeof(bf16));
   });
 }
 

@@ -1,0 +1,34 @@
+// `octet bench quantize`: FP8 casts on the CPU, fused against pass by pass, beside the speed of a copy.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "fp8/formats.h"
+#include "ops/cpu/cpu_isa.h"
+
+namespace octet::cli {
+
+struct QuantizeBenchOptions {
+  ops::CpuIsa isa = ops::detect_cpu_isa();
+  std::int64_t rows = 16384;  // of the matrix in memory; it should exceed the last-level cache
+  std::int64_t cols = 4096;
+  int threads = 0;  // 0: all cores
+  std::vector<fp8::Format> formats{fp8::Format::e4m3fn, fp8::Format::e4m3fnuz, fp8::Format::e5m2,
+                                   fp8::Format::e5m2fnuz};
+  int repetitions = 9;  // at least 9; medians are reported
+};
+
+struct QuantizeBench {
+  std::string table;
+  nlohmann::json json;
+};
+
+/// Casts a matrix [rows, cols] bf16, and one that fits the second-level cache of every core, in every format: by five
+/// separate passes, the fused row cast, the transposing column cast, the decoding to bf16.
+/// Throws UserError for sizes below 1, more than the machine's instruction set, or fewer than 9 repetitions.
+[[nodiscard]] QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options);
+
+}  // namespace octet::cli
