@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ops/backend.h"
 #include "ops/cpu/row_kernels.h"
 #include "ops/cpu/tile_product.h"
 

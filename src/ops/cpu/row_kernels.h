@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ops/cpu/cpu_backend.h"
+#include "ops/cpu/cpu_isa.h"
 #include "ops/ops.h"
 
 namespace octet::ops::cpu {

@@ -1,0 +1,50 @@
+// The kernels of one instruction set, as RowKernels documents them, and what they share across files.
+#pragma once
+
+#include "ops/cpu/row_kernels.h"
+#include "ops/cpu/simd.h"
+
+namespace octet::ops::cpu::OCTET_ISA {
+
+extern const RowKernels kernels;
+
+void embedding_forward(const EmbeddingForward& op, Index begin, Index end);
+void embedding_backward(const EmbeddingBackward& op, Index begin, Index end);
+void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end);
+void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial);
+void column_sums(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);
+
+void swiglu_forward(const SwigluForward& op, Index begin, Index end);
+void swiglu_backward(const SwigluBackward& op, Index begin, Index end);
+
+void quantize_rows(const QuantizeRows& op, Index begin, Index end);
+void quantize_columns(const QuantizeColumns& op, Index begin, Index end);
+std::uint16_t absolute_maximum(const bf16* x, Index begin, Index end);
+void cast_rows(const QuantizeTensor& op, float scale, Index begin, Index end);
+void cast_columns(const QuantizeTensor& op, float scale, Index begin, Index end);
+void cast_statistics(const CastStatistics& op, Index begin, Index end, std::uint64_t& saturated,
+                     std::uint64_t& invalid);
+
+/// Casts row `row` of `codes` from x [cols], which its producer has just written: nothing else decides its codes.
+void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row);
+
+void cross_entropy(const CrossEntropy& op, Index begin, Index end);
+double sum_of_squares(const float* x, Index begin, Index end);
+double sum_of_floats(const float* x, Index begin, Index end);
+void adamw(const AdamW& op, Index begin, Index end);
+Index find_non_finite_bf16(const bf16* x, Index begin, Index end);
+Index find_non_finite_f32(const float* x, Index begin, Index end);
+
+void decode_to_bf16(const std::uint8_t* codes, fp8::Format format, bf16* out, Index begin, Index end);
+void decode_to_f32(const std::uint8_t* codes, fp8::Format format, float* out, Index begin, Index end);
+void widen_to_f32(const bf16* x, float* out, Index begin, Index end);
+void epilogue(const RowKernels::Epilogue& tile);
+
+void rope(const Rope& op, Index begin, Index end);
+float softmax_row(const float* scores, Index keys, Index padded, float scale, bf16* probabilities);
+void softmax_backward_row(const float* scores, const float* dp, Index keys, Index padded, float scale, float lse,
+                          float delta, bf16* probabilities, bf16* ds);
+float dot(const bf16* a, const bf16* b, Index count);
+void attention_decode(const AttentionDecode& op, Index begin, Index end, float* scores);
+
+}  // namespace octet::ops::cpu::OCTET_ISA

@@ -1,0 +1,100 @@
+// Embedding and RMSNorm, forward and backward.
+#include "ops/cpu/isa/kernels.h"
+
+namespace octet::ops::cpu::OCTET_ISA {
+namespace {
+
+/// x' = x + delta, rounded to bf16 and written to `sum`; returns the sum of x'^2.
+[[gnu::always_inline]] inline F32 add_and_square(const bf16* x, const bf16* delta, bf16* sum, Index dim) {
+  F32 squares{};
+  for (Index i = 0; i < dim; i += kLanes) {
+    store(sum + i, load(x + i, dim - i) + load(delta + i, dim - i), dim - i);
+    const F32 rounded = load(sum + i, dim - i);
+    squares = squares + rounded * rounded;
+  }
+  return squares;
+}
+
+[[gnu::always_inline]] inline F32 square(const bf16* x, Index dim) {
+  F32 squares{};
+  for (Index i = 0; i < dim; i += kLanes) {
+    const F32 value = load(x + i, dim - i);
+    squares = squares + value * value;
+  }
+  return squares;
+}
+
+}  // namespace
+
+void embedding_forward(const EmbeddingForward& op, Index begin, Index end) {
+  for (Index row = begin; row < end; ++row) {
+    __builtin_memcpy(op.out + row * op.dim, op.table + op.tokens[row] * op.dim,
+                     static_cast<std::size_t>(op.dim) * sizeof(bf16));
+  }
+}
+
+void embedding_backward(const EmbeddingBackward& op, Index begin, Index end) {
+  for (Index row = 0; row < op.rows; ++row) {
+    float* dtable = op.dtable + op.tokens[row] * op.dim;
+    const bf16* dy = op.dy + row * op.dim;
+    for (Index i = begin; i < end; i += kLanes) {
+      store(dtable + i, load(dtable + i, end - i) + load(dy + i, end - i), end - i);
+    }
+  }
+}
+
+void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end) {
+  const Index dim = op.dim;
+  for (Index row = begin; row < end; ++row) {
+    const bf16* x = op.x + row * dim;
+    bf16* y = op.y + row * dim;
+    F32 squares;
+    if (op.has_delta) {
+      bf16* x_out = op.x_out + row * dim;
+      squares = add_and_square(x, op.delta + row * dim, x_out, dim);
+      x = x_out;
+    } else {
+      squares = square(x, dim);
+    }
+    const float rstd = 1.0F / __builtin_sqrtf(sum(squares) / static_cast<float>(dim) + op.eps);
+    op.rstd[row] = rstd;
+    for (Index i = 0; i < dim; i += kLanes) {
+      store(y + i, load(x + i, dim - i) * rstd * load(op.weight + i, dim - i), dim - i);
+    }
+    if (op.codes.codes != nullptr) cast_row(y, dim, op.codes, row);
+  }
+}
+
+void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial) {
+  const Index dim = op.dim;
+  for (Index row = begin; row < end; ++row) {
+    const bf16* x = op.x + row * dim;
+    const bf16* dy = op.dy + row * dim;
+    const float rstd = op.rstd[row];
+    F32 products{};
+    for (Index i = 0; i < dim; i += kLanes) {
+      const F32 dy_xhat = load(dy + i, dim - i) * (load(x + i, dim - i) * rstd);
+      store(partial + i, load(partial + i, dim - i) + dy_xhat, dim - i);
+      products = products + dy_xhat * load(op.weight + i, dim - i);
+    }
+    const float mean = sum(products) / static_cast<float>(dim);
+    bf16* dx = op.dx + row * dim;
+    for (Index i = 0; i < dim; i += kLanes) {
+      const F32 xhat = load(x + i, dim - i) * rstd;
+      const F32 through_norm = (load(dy + i, dim - i) * load(op.weight + i, dim - i) - xhat * mean) * rstd;
+      const F32 around_norm = op.has_residual ? load(op.residual + row * dim + i, dim - i) : F32{};
+      store(dx + i, around_norm + through_norm, dim - i);
+    }
+    if (op.codes.codes != nullptr) cast_row(dx, dim, op.codes, row);
+  }
+}
+
+void column_sums(const float* partials, Index count, Index cols, float* sums, Index begin, Index end) {
+  for (Index i = begin; i < end; i += kLanes) {
+    F32 total{};
+    for (Index part = 0; part < count; ++part) total = total + load(partials + part * cols + i, end - i);
+    store(sums + i, load(sums + i, end - i) + total, end - i);
+  }
+}
+
+}  // namespace octet::ops::cpu::OCTET_ISA

@@ -1,0 +1,37 @@
+// The table of one instruction set's kernels.
+#include "ops/cpu/isa/kernels.h"
+
+namespace octet::ops::cpu::OCTET_ISA {
+
+const RowKernels kernels{
+    .embedding_forward = embedding_forward,
+    .rmsnorm_forward = rmsnorm_forward,
+    .rope = rope,
+    .swiglu_forward = swiglu_forward,
+    .swiglu_backward = swiglu_backward,
+    .quantize_rows = quantize_rows,
+    .cross_entropy = cross_entropy,
+    .rmsnorm_backward = rmsnorm_backward,
+    .embedding_backward = embedding_backward,
+    .quantize_columns = quantize_columns,
+    .column_sums = column_sums,
+    .absolute_maximum = absolute_maximum,
+    .cast_rows = cast_rows,
+    .cast_columns = cast_columns,
+    .sum_of_squares = sum_of_squares,
+    .sum = sum_of_floats,
+    .adamw = adamw,
+    .find_non_finite_bf16 = find_non_finite_bf16,
+    .find_non_finite_f32 = find_non_finite_f32,
+    .cast_statistics = cast_statistics,
+    .decode_to_bf16 = decode_to_bf16,
+    .decode_to_f32 = decode_to_f32,
+    .widen_to_f32 = widen_to_f32,
+    .epilogue = epilogue,
+    .softmax_row = softmax_row,
+    .softmax_backward_row = softmax_backward_row,
+    .dot = dot,
+    .attention_decode = attention_decode,
+};
+
+}  // namespace octet::ops::cpu::OCTET_ISA

@@ -1,0 +1,301 @@
+// Every row kernel gives the same bits at each instruction set of this machine, whatever the sizes and the values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "ops/cpu/row_kernels.h"
+#include "row_kernels_data.h"
+
+namespace octet::ops::cpu {
+namespace {
+
+using testing::levels_of_this_machine;
+using testing::Values;
+
+/// The bytes that a kernel wrote. A float NaN counts as such: whose sign and payload the sum of two NaNs takes is the
+/// compiler's choice.
+class Output {
+ public:
+  template <typename T>
+  void add(const std::vector<T>& values) {
+    for (const T& value : values) add(value);
+  }
+  template <typename T>
+  void add(T value) {
+    if constexpr (std::is_floating_point_v<T>) value = std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
+    const auto* first = reinterpret_cast<const std::uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), first, first + sizeof value);
+  }
+  friend bool operator==(const Output&, const Output&) = default;
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+template <typename T>
+std::vector<T> unwritten(Index count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  if (count > 0) std::memset(values.data(), 0x5A, values.size() * sizeof(T));
+  return values;
+}
+
+struct Codes {
+  std::vector<std::uint8_t> codes;
+  std::vector<float> scale_inverse;
+
+  Codes(Index rows, Index cols) : codes(unwritten<std::uint8_t>(rows * cols)), scale_inverse(unwritten<float>(rows)) {}
+  RowCodes in(fp8::Format format) {
+    return {codes.data(), scale_inverse.data(), format, fp8::ScaleRule::of(format, true), true};
+  }
+};
+
+constexpr Index kRows = 3;
+
+/// Runs a kernel on sizes around the widths of registers, blocks and tiles, at each level on the same values.
+void expect_same_bits(const std::function<Output(const RowKernels&, Index size, Values values)>& run) {
+  for (const Index size : {0, 1, 2, 5, 15, 16, 17, 31, 32, 33, 61, 64, 67, 128, 131, 500, 1025}) {
+    const auto seed = static_cast<std::uint32_t>(size);
+    const Output expected = run(row_kernels(CpuIsa::baseline), size, Values(seed));
+    for (const CpuIsa isa : levels_of_this_machine()) {
+      EXPECT_EQ(run(row_kernels(isa), size, Values(seed)), expected) << name(isa) << ", size " << size;
+    }
+  }
+}
+
+TEST(RowKernelsIsa, Embedding) {
+  expect_same_bits([](const RowKernels& kernels, Index dim, Values values) {
+    const std::vector<std::int32_t> tokens{2, 0, 2};
+    const std::vector<bf16> table = values.specials(kRows * dim, 50);
+    std::vector<bf16> out = unwritten<bf16>(kRows * dim);
+    std::vector<float> dtable = values.floats(kRows * dim);
+    kernels.embedding_forward({tokens.data(), table.data(), out.data(), kRows, dim, kRows}, 0, kRows);
+    kernels.embedding_backward({tokens.data(), table.data(), dtable.data(), kRows, dim, kRows}, 0, dim / 2);
+    kernels.embedding_backward({tokens.data(), table.data(), dtable.data(), kRows, dim, kRows}, dim / 2, dim);
+    Output output;
+    output.add(out);
+    output.add(dtable);
+    return output;
+  });
+}
+
+TEST(RowKernelsIsa, RmsNormForward) {
+  for (const fp8::Format format : testing::kFormats) {
+    for (const bool has_delta : {false, true}) {
+      expect_same_bits([&](const RowKernels& kernels, Index dim, Values values) {
+        const std::vector<bf16> x = values.specials(kRows * dim, 1000);
+        const std::vector<bf16> delta = values.bf16s(kRows * dim);
+        const std::vector<bf16> weight = values.bf16s(dim);
+        std::vector<bf16> x_out = unwritten<bf16>(kRows * dim);
+        std::vector<bf16> y = unwritten<bf16>(kRows * dim);
+        std::vector<float> rstd = unwritten<float>(kRows);
+        Codes codes(kRows, dim);
+        kernels.rmsnorm_forward({x.data(), delta.data(), weight.data(), x_out.data(), y.data(), rstd.data(),
+                                 codes.in(format), kRows, dim, 1e-5F, has_delta},
+                                0, kRows);
+        Output output;
+        output.add(x_out);
+        output.add(y);
+        output.add(rstd);
+        output.add(codes.codes);
+        output.add(codes.scale_inverse);
+        return output;
+      });
+    }
+  }
+}
+
+TEST(RowKernelsIsa, RmsNormBackward) {
+  for (const bool has_residual : {false, true}) {
+    expect_same_bits([&](const RowKernels& kernels, Index dim, Values values) {
+      const std::vector<bf16> dy = values.bf16s(kRows * dim);
+      const std::vector<bf16> x = values.specials(kRows * dim, 1000);
+      const std::vector<bf16> weight = values.bf16s(dim);
+      const std::vector<bf16> residual = values.bf16s(kRows * dim);
+      const std::vector<float> rstd = values.floats(kRows);
+      std::vector<bf16> dx = unwritten<bf16>(kRows * dim);
+      std::vector<float> partials(static_cast<std::size_t>(2 * dim));
+      std::vector<float> dweight = values.floats(dim);
+      Codes codes(kRows, dim);
+      const RmsNormBackward op{dy.data(),       x.data(),  weight.data(),  rstd.data(),
+                               residual.data(), dx.data(), dweight.data(), codes.in(fp8::Format::e5m2),
+                               kRows,           dim,       has_residual};
+      kernels.rmsnorm_backward(op, 0, 2, partials.data());
+      kernels.rmsnorm_backward(op, 2, kRows, partials.data() + dim);
+      kernels.column_sums(partials.data(), 2, dim, dweight.data(), 0, dim);
+      Output output;
+      output.add(dx);
+      output.add(dweight);
+      output.add(codes.codes);
+      output.add(codes.scale_inverse);
+      return output;
+    });
+  }
+}
+
+TEST(RowKernelsIsa, Rope) {
+  for (const bool inverse : {false, true}) {
+    expect_same_bits([&](const RowKernels& kernels, Index half, Values values) {
+      const Index head_dim = 2 * half;
+      const Index heads = 2;
+      std::vector<bf16> qkv = values.bf16s(kRows * 3 * head_dim);
+      const std::vector<float> cos_sin = values.floats(kRows * head_dim);
+      kernels.rope({qkv.data(), cos_sin.data(), kRows, 3 * head_dim, heads, head_dim, 2, 1, inverse}, 0, kRows);
+      Output output;
+      output.add(qkv);
+      return output;
+    });
+  }
+}
+
+TEST(RowKernelsIsa, Swiglu) {
+  expect_same_bits([](const RowKernels& kernels, Index dim, Values values) {
+    std::vector<bf16> gate_up = values.specials(kRows * 2 * dim, 300);
+    for (bf16& value : gate_up) {
+      if (values.bits() % 4 == 0) value = to_bf16(100 * values.normal());
+    }
+    const std::vector<bf16> dy = values.bf16s(kRows * dim);
+    std::vector<bf16> y = unwritten<bf16>(kRows * dim);
+    std::vector<bf16> dgate_up = unwritten<bf16>(kRows * 2 * dim);
+    Codes codes(kRows, dim);
+    Codes gradient_codes(kRows, 2 * dim);
+    kernels.swiglu_forward({gate_up.data(), y.data(), codes.in(fp8::Format::e4m3fn), kRows, dim}, 0, kRows);
+    kernels.swiglu_backward(
+        {gate_up.data(), dy.data(), dgate_up.data(), gradient_codes.in(fp8::Format::e4m3fnuz), kRows, dim}, 0, kRows);
+    Output output;
+    output.add(y);
+    output.add(codes.codes);
+    output.add(dgate_up);
+    output.add(gradient_codes.codes);
+    return output;
+  });
+}
+
+TEST(RowKernelsIsa, CrossEntropy) {
+  for (const bool gradient : {false, true}) {
+    expect_same_bits([&](const RowKernels& kernels, Index size, Values values) {
+      const Index vocab = size + 1;  // a target must exist
+      std::vector<bf16> logits = values.bf16s(kRows * vocab, 10.0F);
+      if (size % 2 == 1) logits = values.specials(kRows * vocab, 400);
+      const std::vector<std::int32_t> targets{0, -1, static_cast<std::int32_t>(size)};
+      std::vector<float> loss = unwritten<float>(kRows);
+      kernels.cross_entropy({logits.data(), targets.data(), loss.data(), kRows, vocab, 0.125F, gradient}, 0, kRows);
+      Output output;
+      output.add(logits);
+      output.add(loss);
+      return output;
+    });
+  }
+}
+
+TEST(RowKernelsIsa, SumsAndSearches) {
+  expect_same_bits([](const RowKernels& kernels, Index count, Values values) {
+    std::vector<float> x = values.floats(count);
+    std::vector<bf16> halves = values.bf16s(count);
+    Output output;
+    output.add(kernels.sum(x.data(), 0, count));
+    output.add(kernels.sum_of_squares(x.data(), count / 3, count));
+    output.add(kernels.find_non_finite_f32(x.data(), 0, count));
+    if (count > 2) {
+      x[static_cast<std::size_t>(count - 2)] = NAN;
+      halves[static_cast<std::size_t>(count - 1)].bits = 0xFF80;
+    }
+    output.add(kernels.find_non_finite_f32(x.data(), 0, count));
+    output.add(kernels.find_non_finite_bf16(halves.data(), 0, count));
+    return output;
+  });
+}
+
+TEST(RowKernelsIsa, AdamW) {
+  expect_same_bits([](const RowKernels& kernels, Index count, Values values) {
+    std::vector<float> master = values.floats(count);
+    std::vector<bf16> weight = unwritten<bf16>(count);
+    const std::vector<float> gradient = values.floats(count);
+    std::vector<float> m = values.floats(count);
+    std::vector<float> v = values.floats(count);
+    for (float& value : v) value *= value;
+    const StepScalars scalars{1e-3F, 0.5F, 0.1F, 0.05F};
+    kernels.adamw(
+        {master.data(), weight.data(), gradient.data(), m.data(), v.data(), &scalars, count, 0.9F, 0.95F, 1e-8F, 0.1F},
+        0, count);
+    Output output;
+    output.add(master);
+    output.add(weight);
+    output.add(m);
+    output.add(v);
+    return output;
+  });
+}
+
+TEST(RowKernelsIsa, MatrixEdges) {
+  expect_same_bits([](const RowKernels& kernels, Index cols, Values values) {
+    const std::vector<bf16> halves = values.specials(cols, 20);
+    std::vector<float> widened = unwritten<float>(cols);
+    kernels.widen_to_f32(halves.data(), widened.data(), 0, cols);
+    const std::vector<float> sums = values.floats(kRows * cols);
+    const std::vector<float> row_scale = values.floats(kRows);
+    const std::vector<float> col_scale = values.floats(cols + 1);
+    std::vector<bf16> d = unwritten<bf16>(kRows * (cols + 3));
+    std::vector<float> total = values.floats(kRows * (cols + 3));
+    kernels.epilogue({sums.data(), kRows, cols, row_scale.data(), col_scale.data(), false, true, d.data(), cols + 3,
+                      DType::bf16, false});
+    kernels.epilogue({sums.data(), kRows, cols, row_scale.data(), col_scale.data(), true, false, total.data(), cols + 3,
+                      DType::f32, true});
+    Output output;
+    output.add(widened);
+    output.add(d);
+    output.add(total);
+    return output;
+  });
+}
+
+TEST(RowKernelsIsa, AttentionRows) {
+  expect_same_bits([](const RowKernels& kernels, Index keys, Values values) {
+    const Index padded = keys + 5;
+    std::vector<float> scores = values.floats(keys, 8.0F);
+    const std::vector<float> dp = values.floats(keys);
+    if (keys > 4) scores[3] = -std::numeric_limits<float>::infinity();
+    std::vector<bf16> p = unwritten<bf16>(padded);
+    std::vector<bf16> p_again = unwritten<bf16>(padded);
+    std::vector<bf16> ds = unwritten<bf16>(padded);
+    const float lse = kernels.softmax_row(scores.data(), keys, padded, 0.125F, p.data());
+    kernels.softmax_backward_row(scores.data(), dp.data(), keys, padded, 0.125F, lse, 0.3F, p_again.data(), ds.data());
+    const std::vector<bf16> a = values.bf16s(keys);
+    Output output;
+    output.add(p);
+    output.add(lse);
+    output.add(p_again);
+    output.add(ds);
+    output.add(kernels.dot(a.data(), a.data(), keys));
+    return output;
+  });
+}
+
+TEST(RowKernelsIsa, AttentionDecode) {
+  for (const Index length : {1, 16, 45}) {
+    expect_same_bits([&](const RowKernels& kernels, Index head_dim, Values values) {
+      const Index batch = 2;
+      const Index heads = 4;
+      const Index kv_heads = 2;
+      const Index capacity = length + 2;
+      const std::vector<bf16> qkv = values.bf16s(batch * (heads + 2 * kv_heads) * head_dim);
+      const std::vector<bf16> cache_k = values.bf16s(batch * capacity * kv_heads * head_dim);
+      const std::vector<bf16> cache_v = values.bf16s(batch * capacity * kv_heads * head_dim);
+      std::vector<bf16> out = unwritten<bf16>(batch * heads * head_dim);
+      std::vector<float> scores(static_cast<std::size_t>(length));
+      kernels.attention_decode({qkv.data(), cache_k.data(), cache_v.data(), out.data(), batch, length, capacity, heads,
+                                kv_heads, head_dim, 0.1F},
+                               0, batch * heads, scores.data());
+      Output output;
+      output.add(out);
+      return output;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace octet::ops::cpu
