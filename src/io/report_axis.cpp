@@ -23,13 +23,13 @@ double round_step(double least) {
   return 10 * decade;
 }
 
-/// Thousands as "12.5k" where all labels would grow long, else plain decimals; tiny steps as powers of ten.
+/// Plain decimals; thousands as "12.5k" where these would grow long, and powers of ten at both ends.
 std::string label_of(double value, double step, double largest) {
   const auto decimals = [](double unit) { return std::max(0, static_cast<int>(-std::floor(std::log10(unit) + 1e-9))); };
   if (std::abs(value) < step * 1e-6) return "0";
+  if (largest >= 1e10 || decimals(step) > 4) return fmt::format("{:.1e}", value);
   if (largest >= 1e7) return fmt::format("{:.{}f}M", value / 1e6, decimals(step / 1e6));
   if (largest >= 1e4) return fmt::format("{:.{}f}k", value / 1e3, decimals(step / 1e3));
-  if (decimals(step) > 4) return fmt::format("{:.1e}", value);
   return fmt::format("{:.{}f}", value, decimals(step));
 }
 
