@@ -82,7 +82,7 @@ TEST(OpTableFaults, RmsNorm) {
   expect_caught<RmsNormForward>("rstd[", [](const RmsNormForward& op) {
     if (op.rows > 0) op.rstd[op.rows - 1] *= 1.001F;
   });
-  expect_caught<RmsNormForward>("] codes[", [](const RmsNormForward& op) {
+  expect_caught<RmsNormForward>(": codes[", [](const RmsNormForward& op) {
     if (op.codes.wanted && op.rows > 0) op.codes.codes[0] ^= 1U;
   });
   expect_caught<RmsNormBackward>("dx[", [](const RmsNormBackward& op) {

@@ -19,7 +19,7 @@ using reference::View;
 inline constexpr double kRoundoffF32 = 0x1p-24;
 inline constexpr double kRoundoffF64 = 0x1p-53;
 
-/// Normal numbers with standard deviation `scale`.
+/// Nearly normal numbers with standard deviation `scale`, at most 3.5 times that.
 [[nodiscard]] std::vector<bf16> random_bf16(std::string_view name, Index count, double scale = 1);
 [[nodiscard]] std::vector<float> random_f32(std::string_view name, Index count, double scale = 1);
 /// Whole numbers in [0, limit).
