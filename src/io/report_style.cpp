@@ -42,6 +42,7 @@ tbody th { font-weight: 600; }
 th.figure { white-space: normal; }
 .phrase { min-width: 17em; }
 .term { white-space: nowrap; }
+.figure + .term { padding-left: 10px; }
 thead small { display: block; font-weight: 400; white-space: nowrap; }
 tr.open > * { border-bottom: 0; }
 .remark td { padding-top: 0; }

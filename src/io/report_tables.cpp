@@ -108,7 +108,7 @@ std::string differences_table(const Comparison& comparison) {
   if (comparison.runs.size() < 2) return "";
   if (keys.empty()) return "<p>All runs share one configuration.</p>\n";
   std::string html = "<p>The runs differ in these values; all others are the same.</p><div class=\"wide\"><table>" +
-                     run_columns(comparison, "Key", "") + "<tbody>\n";
+                     run_columns(comparison, "Key", "term") + "<tbody>\n";
   for (const std::string& key : keys) {
     html += "<tr><th scope=\"row\"><code>" + escaped(key) + "</code></th>";
     for (const ComparedRun& compared : comparison.runs) {

@@ -58,8 +58,9 @@ void expect_sound(const std::string& html) {
 TEST(MarkupReader, FindsWhatIsNotWellFormed) {
   const auto fault = [](const std::string& body) { return read_markup("<!DOCTYPE html>" + body).fault; };
   EXPECT_EQ(fault("<p class=\"a\">x &amp; y</p><path d=\"M\"/>"), "");
-  for (const char* bad : {"<p>", "</p>", "<p><b></p></b>", "<p>a > b</p>", "<p>a & b</p>", "<p class=a></p>", "<p",
-                          "<p class=\"a\" class=\"b\"></p>", "<p class=\"a\"b></p>", "<p class=\"&\"></p>"}) {
+  for (const char* bad :
+       {"<p>", "</p>", "<p><b></p></b>", "<p class=\"<\"></p>", "<p>a > b</p>", "<p>a & b</p>", "<p class=a></p>", "<p",
+        "<p class=\"a\" class=\"b\"></p>", "<p class=\"a\"b></p>", "<p class=\"&\"></p>"}) {
     EXPECT_NE(fault(bad), "") << bad;
   }
   EXPECT_NE(read_markup("<p></p>").fault, "");

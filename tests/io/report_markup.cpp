@@ -1,7 +1,9 @@
 // Reads markup from tag to tag with a stack of the elements that are open.
 #include "io/report_markup.h"
 
-#include <regex>
+#include <algorithm>
+#include <array>
+#include <cctype>
 
 namespace octet::io::testing {
 namespace {
@@ -14,10 +16,19 @@ std::string_view take_until(std::string_view& html, std::string_view end) {
 }
 
 std::string text_fault(std::string_view text) {
-  if (text.find('>') != std::string_view::npos) return "a bare > in the text: " + std::string(text);
-  static const std::regex entity("&(?!(amp|lt|gt|quot|#39);)");
-  if (std::regex_search(text.begin(), text.end(), entity)) return "a bare & in: " + std::string(text);
+  if (text.find_first_of("<>") != std::string_view::npos) return "a bare < or > in: " + std::string(text);
+  constexpr std::array<std::string_view, 5> entities{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+  for (std::size_t at = text.find('&'); at != std::string_view::npos; at = text.find('&', at + 1)) {
+    const std::string_view rest = text.substr(at);
+    const auto starts = [&](std::string_view entity) { return rest.starts_with(entity); };
+    if (std::none_of(entities.begin(), entities.end(), starts)) return "a bare & in: " + std::string(text);
+  }
   return "";
+}
+
+bool is_name(std::string_view name) {
+  const auto fits = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '-'; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), fits);
 }
 
 class Reader {
@@ -60,18 +71,24 @@ class Reader {
   }
 
   void read_attributes(std::string_view text, const std::string& element) {
-    static const std::regex attribute("^ ([A-Za-z][A-Za-z0-9-]*)=\"([^\"<]*)\"");
     std::set<std::string> names;
-    std::match_results<std::string_view::const_iterator> match;
     while (!text.empty() && markup_.fault.empty()) {
-      if (!std::regex_search(text.begin(), text.end(), match, attribute)) {
-        markup_.fault = "attributes of <" + element + "> at: " + std::string(text);
-        return;
+      const std::string_view rest = text;
+      const bool apart = text.starts_with(' ');
+      if (apart) text.remove_prefix(1);
+      const std::string name(take_until(text, "=\""));
+      const bool valued = !text.empty();
+      if (valued) text.remove_prefix(2);
+      const std::string_view value = take_until(text, "\"");
+      const bool ended = !text.empty();
+      if (ended) text.remove_prefix(1);
+      if (!apart || !valued || !ended || !is_name(name)) {
+        markup_.fault = "attributes of <" + element + "> at: " + std::string(rest);
+      } else if (!names.insert(name).second) {
+        markup_.fault = "attribute twice in <" + element + ">: " + name;
+      } else {
+        markup_.fault = text_fault(value);
       }
-      if (!names.insert(match[1]).second) markup_.fault = "attribute twice in <" + element + ">: " + match[1].str();
-      const std::string fault = text_fault(std::string_view(match[2].first, match[2].second));
-      if (!fault.empty()) markup_.fault = fault;
-      text.remove_prefix(static_cast<std::size_t>(match.length(0)));
     }
     markup_.attributes.merge(names);
   }
