@@ -91,13 +91,13 @@ const std::string* config_value(const RunRecord& run, const std::string& key) {
 std::vector<std::string> differing_keys(const Comparison& comparison) {
   std::vector<std::string> keys;
   for (const ComparedRun& compared : comparison.runs) {
-    for (const auto& [key, value, origin] : compared.run->config) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    for (const ConfigValue& entry : compared.run->config) {
+      if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
       const bool same = std::all_of(comparison.runs.begin(), comparison.runs.end(), [&](const ComparedRun& other) {
-        const std::string* found = config_value(*other.run, key);
-        return found != nullptr && *found == value;
+        const std::string* found = config_value(*other.run, entry.key);
+        return found != nullptr && *found == entry.value;
       });
-      if (!same) keys.push_back(key);
+      if (!same) keys.push_back(entry.key);
     }
   }
   return keys;

@@ -165,7 +165,7 @@ void flatten_config(const Json& node, const std::string& key, const Fields& orig
     return;
   }
   for (const auto& [name, child] : node.items()) {
-    flatten_config(child, key.empty() ? name : key + "." + name, origins, leaves);
+    flatten_config(child, key.empty() ? name : fmt::format("{}.{}", key, name), origins, leaves);
   }
 }
 
