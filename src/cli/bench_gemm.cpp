@@ -58,7 +58,7 @@ double best_rate(const ops::cpu::CpuDevice& device) {
     std::vector<std::byte> scratch(static_cast<std::size_t>(scratch_bytes * device.threads()));
     std::vector<float> d(static_cast<std::size_t>(extent * extent * device.threads()));
     const double seconds = median_seconds([&] {
-      ops::cpu::parallel_tasks(device.threads(), device.threads() * 2, [&](Index, int thread) {
+      device.pool().run(device.threads() * 2, [&](Index, int thread) {
         product.run(a.data(), a.data(), d.data() + thread * extent * extent, scratch.data() + thread * scratch_bytes);
       });
     });
