@@ -10,11 +10,12 @@
 
 namespace octet {
 
-enum class DType : std::uint8_t { f32, bf16, i32, f64, e4m3fn, e4m3fnuz, e5m2, e5m2fnuz };
+enum class DType : std::uint8_t { f32, bf16, i32, f64, u64, e4m3fn, e4m3fnuz, e5m2, e5m2fnuz };
 
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return 8;
+    case DType::f64:
+    case DType::u64: return 8;
     case DType::f32:
     case DType::i32: return 4;
     case DType::bf16: return 2;
@@ -28,6 +29,7 @@ enum class DType : std::uint8_t { f32, bf16, i32, f64, e4m3fn, e4m3fnuz, e5m2, e
     case DType::bf16: return "bf16";
     case DType::i32: return "i32";
     case DType::f64: return "f64";
+    case DType::u64: return "u64";
     case DType::e4m3fn: return "e4m3fn";
     case DType::e4m3fnuz: return "e4m3fnuz";
     case DType::e5m2: return "e5m2";
@@ -53,6 +55,8 @@ template <>
 inline constexpr DType kDType<float> = DType::f32;
 template <>
 inline constexpr DType kDType<double> = DType::f64;
+template <>
+inline constexpr DType kDType<std::uint64_t> = DType::u64;
 template <>
 inline constexpr DType kDType<std::int32_t> = DType::i32;
 template <>

@@ -84,6 +84,8 @@ class Memory {
   Memory() = default;
   /// Replays a plan. Throws UserError where the device cannot hold the arena.
   Memory(MemoryPlan plan, const ArenaAllocator& allocator);
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
 
   /// A piece of [rows, cols] elements of `dtype`; the name appears in the printed plan.
   [[nodiscard]] Buffer allocate(std::string_view name, DType dtype, std::int64_t rows, std::int64_t cols,

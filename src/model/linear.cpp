@@ -96,7 +96,8 @@ ops::RowCodes Linear::producer_gradient(const Codes& codes) const {
 void Linear::count(ops::Executor& run, const Tensor& x, const Codes& codes, const fp8::Operand& operand) const {
   if (counts_ == nullptr) return;
   counts_->elements += static_cast<std::uint64_t>(x.numel());
-  run(ops::CastStatistics{x.ptr<bf16>(), codes.scale_inverse.ptr<float>(), counts_->saturated, counts_->invalid,
+  auto* counters = counts_->saturated_and_invalid.ptr<std::uint64_t>();
+  run(ops::CastStatistics{x.ptr<bf16>(), codes.scale_inverse.ptr<float>(), counters, counters + 1,
                           precision_.rule(operand.precision).format(), x.rows(), x.cols(),
                           operand.scale_axis == ops::ScaleAxis::tensor});
 }

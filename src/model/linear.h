@@ -23,11 +23,13 @@ struct Codes {
 /// How long a weight's codes live: made once per optimizer step, or at each use to save memory.
 enum class WeightCodes : std::uint8_t { cached, per_use };
 
-/// Counts what casts did to their inputs; device memory, added up by CastStatistics.
+/// Counts what casts did to their inputs, over all layers that share it.
 struct CastCounts {
-  std::uint64_t* saturated = nullptr;
-  std::uint64_t* invalid = nullptr;
+  Buffer saturated_and_invalid;  // [1, 2] u64, added up by CastStatistics
   std::uint64_t elements = 0;
+
+  [[nodiscard]] std::uint64_t saturated() const { return saturated_and_invalid.ptr<std::uint64_t>()[0]; }
+  [[nodiscard]] std::uint64_t invalid() const { return saturated_and_invalid.ptr<std::uint64_t>()[1]; }
 };
 
 class Linear {

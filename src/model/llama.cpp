@@ -39,13 +39,13 @@ Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_se
   head_slab_.add({"norm.weight", 1, config.dim, 0, {0, 1}, false, {}});
 }
 
-void Llama::allocate(Memory& memory) {
+void Llama::allocate(Memory& memory, SlabUse use) {
   precision_.require_effect();
   cos_sin_ = memory.allocate("rope_table", DType::f32, max_seq_len_, config_.head_dim(), MemoryClass::parameters);
-  embedding_slab_.allocate(memory);
+  embedding_slab_.allocate(memory, use);
   embedding_ = embedding_slab_.view(0);
-  for (LlamaBlock& block : blocks_) block.allocate(memory);
-  head_slab_.allocate(memory);
+  for (LlamaBlock& block : blocks_) block.allocate(memory, use);
+  head_slab_.allocate(memory, use);
   head_.bind(config_.tied_embeddings ? embedding_ : head_slab_.view(0));
   head_.allocate(memory);
   const ParameterView gain = head_slab_.view(config_.tied_embeddings ? 0 : 1);
@@ -61,6 +61,11 @@ void Llama::prepare() const {
 void Llama::cast_weights(ops::Executor& run) {
   for (LlamaBlock& block : blocks_) block.cast_weights(run);
   head_.cast_weight(run);
+}
+
+void Llama::watch_casts(CastCounts* counts) {
+  for (LlamaBlock& block : blocks_) block.watch_casts(counts);
+  head_.watch(counts);
 }
 
 Residual Llama::embed(ops::Executor& run, const Batch& batch) const {

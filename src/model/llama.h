@@ -25,7 +25,7 @@ class Llama {
         WeightCodes weight_codes);
 
   /// Takes all persistent memory. Throws UserError where the precision plan has no effect.
-  void allocate(Memory& memory);
+  void allocate(Memory& memory, SlabUse use);
   /// Fills what is derived from the configuration alone: the rotary table.
   void prepare() const;
   /// Makes the FP8 codes of all weights: once per optimizer step.
@@ -40,14 +40,13 @@ class Llama {
   void decode(ops::Executor& run, const std::int32_t* token, std::int64_t position,
               std::span<const KeyValueCache> caches, const Tensor& logits) const;
 
+  /// From here on the casts of every layer are counted.
+  void watch_casts(CastCounts* counts);
+
   [[nodiscard]] const LlamaConfig& config() const { return config_; }
   [[nodiscard]] const PrecisionPlan& precision() const { return precision_; }
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] const std::deque<LlamaBlock>& blocks() const { return blocks_; }
-  [[nodiscard]] std::deque<LlamaBlock>& blocks() { return blocks_; }
-  [[nodiscard]] const Linear& head() const { return head_; }
-  [[nodiscard]] const Norm& final_norm() const { return final_norm_; }
-  [[nodiscard]] const Tensor& embedding() const { return embedding_.weight; }
   [[nodiscard]] const float* cos_sin() const { return cos_sin_.ptr<float>(); }
 
  private:

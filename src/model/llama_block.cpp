@@ -46,8 +46,8 @@ LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64
   slab.add(gain(name_ + ".ffn_norm.weight", config.dim));
 }
 
-void LlamaBlock::allocate(Memory& memory) {
-  slab_.allocate(memory);
+void LlamaBlock::allocate(Memory& memory, SlabUse use) {
+  slab_.allocate(memory, use);
   const std::array linears = {&wqkv_, &wo_, &w13_, &w2_};  // in the slab's order
   for (std::size_t i = 0; i < linears.size(); ++i) {
     linears[i]->bind(slab_.view(i));
@@ -61,6 +61,10 @@ void LlamaBlock::allocate(Memory& memory) {
 
 void LlamaBlock::cast_weights(ops::Executor& run) {
   for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->cast_weight(run);
+}
+
+void LlamaBlock::watch_casts(CastCounts* counts) {
+  for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->watch(counts);
 }
 
 Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,

@@ -61,7 +61,7 @@ class LlamaBlock {
              WeightCodes weight_codes, Slab& slab);
 
   /// Takes persistent memory: the slab's and that of cached weight codes.
-  void allocate(Memory& memory);
+  void allocate(Memory& memory, SlabUse use);
   void cast_weights(ops::Executor& run);
 
   /// `saved` keeps what backward needs; a null one lets every piece go as soon as it was read.
@@ -78,16 +78,9 @@ class LlamaBlock {
                                 const KeyValueCache& cache) const;
   [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const;
 
-  [[nodiscard]] Linear& wqkv() { return wqkv_; }
-  [[nodiscard]] Linear& wo() { return wo_; }
-  [[nodiscard]] Linear& w13() { return w13_; }
-  [[nodiscard]] Linear& w2() { return w2_; }
+  void watch_casts(CastCounts* counts);
+
   [[nodiscard]] const Linear& w2() const { return w2_; }
-  [[nodiscard]] const Linear& wqkv() const { return wqkv_; }
-  [[nodiscard]] const Linear& wo() const { return wo_; }
-  [[nodiscard]] const Linear& w13() const { return w13_; }
-  [[nodiscard]] const Norm& attention_norm() const { return attention_norm_; }
-  [[nodiscard]] const Norm& ffn_norm() const { return ffn_norm_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:

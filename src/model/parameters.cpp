@@ -1,5 +1,7 @@
 #include "model/parameters.h"
 
+#include <algorithm>
+
 #include "core/random.h"
 
 namespace octet {
@@ -16,12 +18,13 @@ std::size_t Slab::add(Parameter parameter) {
   return parameters_.size() - 1;
 }
 
-void Slab::allocate(Memory& memory) {
+void Slab::allocate(Memory& memory, SlabUse use) {
   const auto piece = [&](const char* what, DType dtype, MemoryClass memory_class) {
     return memory.allocate(name_ + "." + what, dtype, 1, numel_, memory_class);
   };
   weights_ = piece("weights", DType::bf16, MemoryClass::parameters);
   master_ = piece("master", DType::f32, MemoryClass::parameters);
+  if (use == SlabUse::inference) return;
   gradients_ = piece("gradients", DType::f32, MemoryClass::gradients);
   m_ = piece("first_moment", DType::f32, MemoryClass::optimizer);
   v_ = piece("second_moment", DType::f32, MemoryClass::optimizer);
@@ -34,7 +37,7 @@ ParameterView Slab::view(std::size_t index) const {
     void* data = whole.raw() == nullptr ? nullptr : static_cast<std::byte*>(whole.raw()) + offset;
     return Tensor(data, whole.dtype(), parameter.rows, parameter.cols);
   };
-  return {part(weights()), part(gradients())};
+  return {part(weights()), gradients_ ? part(gradients()) : Tensor()};
 }
 
 std::int64_t Parameters::count() const {

@@ -41,13 +41,16 @@ struct ParameterView {
   Tensor gradient;  // [rows, cols] f32
 };
 
+/// What a slab keeps besides weights: everything that training needs, or nothing.
+enum class SlabUse : std::uint8_t { training, inference };
+
 class Slab {
  public:
   explicit Slab(std::string name) : name_(std::move(name)) {}
 
   /// Parameters that decay come before those that do not, so that the optimizer runs over two ranges.
   std::size_t add(Parameter parameter);
-  void allocate(Memory& memory);
+  void allocate(Memory& memory, SlabUse use);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }

@@ -16,7 +16,7 @@ LinearPrecision PrecisionPlan::record(std::string_view layer, std::int64_t m, st
   const fp8::Format e5m2 = fp8::gradient_format(options_.family);
   std::string precision = fp8 ? fmt::format("{} {}", recipe.name, fp8::name(e4m3)) : "bf16";
   table_.push_back({std::string(layer), m, n, k, fp8, std::move(precision), std::move(reason)});
-  return {&recipe, fp8::ScaleRule::of(e4m3, recipe.power_of_two), fp8::ScaleRule::of(e5m2, recipe.power_of_two)};
+  return {&recipe, options_.faulty_rule.value_or(fp8::ScaleRule::of(e4m3, recipe.power_of_two)), fp8::ScaleRule::of(e5m2, recipe.power_of_two)};
 }
 
 LinearPrecision PrecisionPlan::decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k) {

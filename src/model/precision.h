@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ struct PrecisionOptions {
   std::vector<std::string> skip;  ///< globs of layers that stay in bf16
   std::int64_t min_size = -1;     ///< -1: the recipe's own size rule; else layers with N or K below it stay in bf16
   bool fp8_head = false;
+  std::optional<fp8::ScaleRule> faulty_rule = {};  ///< replaces the e4m3 rule; only a demonstration sets it
 };
 
 /// One row of the printed table.

@@ -35,8 +35,8 @@ struct Cast {
 
 template <Format F>
 Cast cast(const std::vector<float>& values, bool power_of_two) {
-  std::vector<bf16> x;
-  for (const float value : values) x.push_back(to_bf16(value));
+  std::vector<bf16> x(values.size());
+  std::transform(values.begin(), values.end(), x.begin(), to_bf16);
   std::vector<Code<F>> codes(x.size());
   Cast result{};
   result.scale = cast_slice<F>(x, codes, ScaleRule::of<F>(power_of_two));
@@ -143,7 +143,8 @@ TYPED_TEST(CastOf, EqualsASlowCastOnRandomSlices) {
 }
 
 TYPED_TEST(CastOf, DividingByAPowerOfTwoIsExact) {
-  for (float value = 0.001F; value < 1000.0F; value *= 1.7F) {
+  for (int step = -20; step <= 20; ++step) {
+    const auto value = static_cast<float>(std::pow(1.7, step));
     const Cast once = cast<TestFixture::F>({value, value / 3}, true);
     EXPECT_EQ(cast<TestFixture::F>(once.dequantised, true).dequantised, once.dequantised) << value;
   }

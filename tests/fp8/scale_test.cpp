@@ -104,6 +104,21 @@ TEST(Scale, JustBelowAPowerOfTwoRoundsDownNotUp) {
   }
 }
 
+TEST(Scale, RoundingDownKeepsWhatHasNoPowerOfTwo) {
+  EXPECT_EQ(bits_of(round_down_to_power_of_two(kNan)), bits_of(quiet_nan())) << "never an infinity";
+  EXPECT_EQ(bits_of(round_down_to_power_of_two(0.0F)), 0U);
+  EXPECT_EQ(round_down_to_power_of_two(kInfinity), kInfinity);
+}
+
+TEST(Amax, OfTwoIgnoresSignsAndOrder) {
+  const bf16 one = to_bf16(1.0F);
+  const bf16 minus_two = to_bf16(-2.0F);
+  EXPECT_EQ(to_float(max_magnitude(one, minus_two)), 2.0F);
+  EXPECT_EQ(to_float(max_magnitude(minus_two, one)), 2.0F);
+  EXPECT_EQ(to_float(max_magnitude(to_bf16(3.0F), minus_two)), 3.0F);
+  EXPECT_EQ(to_float(max_magnitude(minus_two, to_bf16(3.0F))), 3.0F);
+}
+
 TEST(Amax, IsTheLargestMagnitude) {
   EXPECT_EQ(to_float(amax(std::vector{to_bf16(1.5F), to_bf16(-3.0F), to_bf16(2.0F)})), 3.0F);
   EXPECT_EQ(amax(std::vector{to_bf16(-0.0F)}).bits, 0) << "its sign is cleared";

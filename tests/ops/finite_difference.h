@@ -28,19 +28,19 @@ inline Vector random_vector(std::string_view name, Index count, double scale = 1
 /// largest element, since small ones are differences of large losses.
 template <typename Loss>
 void expect_gradient(std::string_view name, Vector& x, View gradient, Loss loss) {
-  constexpr double step = 1e-5;
-  constexpr double tolerance = 1e-6;
+  constexpr double kStep = 1e-5;
+  constexpr double kTolerance = 1e-6;
   ASSERT_EQ(x.size(), gradient.size()) << name;
   double largest = 1e-3;
   for (const double value : gradient) largest = std::max(largest, std::abs(value));
   for (Index i = 0; i < std::ssize(x); ++i) {
     const double kept = x[i];
-    x[i] = kept + step;
+    x[i] = kept + kStep;
     const double above = loss();
-    x[i] = kept - step;
+    x[i] = kept - kStep;
     const double below = loss();
     x[i] = kept;
-    ASSERT_NEAR(gradient[i], (above - below) / (2 * step), tolerance * largest) << name << '[' << i << ']';
+    ASSERT_NEAR(gradient[i], (above - below) / (2 * kStep), kTolerance * largest) << name << '[' << i << ']';
   }
 }
 

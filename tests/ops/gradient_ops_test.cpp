@@ -16,14 +16,14 @@ using namespace ops::reference;  // NOLINT(google-build-using-namespace): the te
 using ops::AttentionShape;
 
 TEST(GradientOps, RmsNorm) {
-  constexpr Index rows = 5;
-  constexpr Index dim = 7;
-  Vector x = random_vector("x", rows * dim);
-  Vector weight = random_vector("weight", dim);
-  const Vector dy = random_vector("dy", rows * dim);
-  const auto loss = [&] { return dot(dy, rmsnorm_forward(x, weight, rows, dim, 1e-2).y); };
-  const RmsNorm forward = rmsnorm_forward(x, weight, rows, dim, 1e-2);
-  const RmsNormGradients gradients = rmsnorm_backward(dy, x, weight, forward.rstd, rows, dim);
+  constexpr Index kRows = 5;
+  constexpr Index kDim = 7;
+  Vector x = random_vector("x", kRows * kDim);
+  Vector weight = random_vector("weight", kDim);
+  const Vector dy = random_vector("dy", kRows * kDim);
+  const auto loss = [&] { return dot(dy, rmsnorm_forward(x, weight, kRows, kDim, 1e-2).y); };
+  const RmsNorm forward = rmsnorm_forward(x, weight, kRows, kDim, 1e-2);
+  const RmsNormGradients gradients = rmsnorm_backward(dy, x, weight, forward.rstd, kRows, kDim);
   expect_gradient("dx", x, gradients.dx, loss);
   expect_gradient("dweight", weight, gradients.dweight, loss);
 }
@@ -79,45 +79,45 @@ TEST(GradientOps, AttentionDecodeIsTheLastRowOfAttention) {
 }
 
 TEST(GradientOps, Swiglu) {
-  constexpr Index rows = 3;
-  constexpr Index dim = 5;
-  Vector gate_up = random_vector("gate_up", rows * 2 * dim);
-  const Vector dy = random_vector("dy", rows * dim);
-  expect_gradient("dgate_up", gate_up, swiglu_backward(gate_up, dy, rows, dim),
-                  [&] { return dot(dy, swiglu_forward(gate_up, rows, dim)); });
+  constexpr Index kRows = 3;
+  constexpr Index kDim = 5;
+  Vector gate_up = random_vector("gate_up", kRows * 2 * kDim);
+  const Vector dy = random_vector("dy", kRows * kDim);
+  expect_gradient("dgate_up", gate_up, swiglu_backward(gate_up, dy, kRows, kDim),
+                  [&] { return dot(dy, swiglu_forward(gate_up, kRows, kDim)); });
 }
 
 TEST(GradientOps, Linear) {
-  constexpr Index rows = 3;
-  constexpr Index in = 5;
-  constexpr Index out = 4;
-  Vector x = random_vector("x", rows * in);
-  Vector weight = random_vector("weight", out * in);
-  const Vector dy = random_vector("dy", rows * out);
-  const auto loss = [&] { return dot(dy, gemm(x, weight, rows, out, in)); };
-  const LinearGradients gradients = linear_backward(dy, x, weight, rows, in, out);
+  constexpr Index kRows = 3;
+  constexpr Index kIn = 5;
+  constexpr Index kOut = 4;
+  Vector x = random_vector("x", kRows * kIn);
+  Vector weight = random_vector("weight", kOut * kIn);
+  const Vector dy = random_vector("dy", kRows * kOut);
+  const auto loss = [&] { return dot(dy, gemm(x, weight, kRows, kOut, kIn)); };
+  const LinearGradients gradients = linear_backward(dy, x, weight, kRows, kIn, kOut);
   expect_gradient("dx", x, gradients.dx, loss);
   expect_gradient("dweight", weight, gradients.dweight, loss);
 }
 
 TEST(GradientOps, Embedding) {
-  constexpr Index vocab = 6;
-  constexpr Index dim = 3;
+  constexpr Index kVocab = 6;
+  constexpr Index kDim = 3;
   const std::vector<std::int32_t> tokens{4, 0, 4, 5};
-  Vector table = random_vector("table", vocab * dim);
-  const Vector dy = random_vector("dy", std::ssize(tokens) * dim);
-  expect_gradient("dtable", table, embedding_backward(tokens, dy, vocab, dim),
-                  [&] { return dot(dy, embedding_forward(tokens, table, dim)); });
+  Vector table = random_vector("table", kVocab * kDim);
+  const Vector dy = random_vector("dy", std::ssize(tokens) * kDim);
+  expect_gradient("dtable", table, embedding_backward(tokens, dy, kVocab, kDim),
+                  [&] { return dot(dy, embedding_forward(tokens, table, kDim)); });
 }
 
 TEST(GradientOps, CrossEntropyWithAnIgnoredRow) {
-  constexpr Index rows = 4;
-  constexpr Index vocab = 7;
+  constexpr Index kRows = 4;
+  constexpr Index kVocab = 7;
   const std::vector<std::int32_t> targets{3, -1, 0, 6};
-  Vector logits = random_vector("logits", rows * vocab, 3);
-  expect_gradient("dlogits", logits, cross_entropy(logits, targets, rows, vocab).dlogits, [&] {
+  Vector logits = random_vector("logits", kRows * kVocab, 3);
+  expect_gradient("dlogits", logits, cross_entropy(logits, targets, kRows, kVocab).dlogits, [&] {
     double sum = 0;
-    for (const double value : cross_entropy(logits, targets, rows, vocab).loss) sum += value;
+    for (const double value : cross_entropy(logits, targets, kRows, kVocab).loss) sum += value;
     return sum;
   });
 }

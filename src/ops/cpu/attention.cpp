@@ -229,7 +229,7 @@ void run_attention_forward(Device& device, const AttentionForward& op, Workspace
   const HeadWorker worker(self, op.shape, op.scale);
   const auto scratch = cut_for_threads(worker, self.threads(), workspace, false);
   const Index blocks = worker.blocks();
-  parallel_tasks(self.threads(), op.shape.batch * op.shape.heads * blocks, [&](Index task, int thread) {
+  self.pool().run(op.shape.batch * op.shape.heads * blocks, [&](Index task, int thread) {
     const Index head = task / blocks;
     worker.forward(op, head / op.shape.heads, head % op.shape.heads, task % blocks, scratch[static_cast<std::size_t>(thread)]);
   });
@@ -244,7 +244,7 @@ void run_attention_backward(Device& device, const AttentionBackward& op, Workspa
   if (op.shape.rows() == 0) return;
   const HeadWorker worker(self, op.shape, op.scale);
   const auto scratch = cut_for_threads(worker, self.threads(), workspace, true);
-  parallel_tasks(self.threads(), op.shape.batch * op.shape.kv_heads, [&](Index task, int thread) {
+  self.pool().run(op.shape.batch * op.shape.kv_heads, [&](Index task, int thread) {
     worker.backward(op, task / op.shape.kv_heads, task % op.shape.kv_heads, scratch[static_cast<std::size_t>(thread)]);
   });
 }

@@ -2,10 +2,11 @@
 #include "ops/cpu/cpu_backend.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstring>
 
 #include "ops/cpu/cpu_device.h"
@@ -21,7 +22,7 @@ constexpr Index kElementGrain = 1 << 16;
 template <auto Kernel, typename Op>
 void run_rows(Device& device, const Op& op, Index rows, Index bytes_per_row) {
   const CpuDevice& self = cpu(device);
-  parallel_ranges(self.threads(), rows, row_grain(bytes_per_row),
+  parallel_ranges(self.pool(), rows, row_grain(bytes_per_row),
                   [&](Index begin, Index end) { (self.kernels().*Kernel)(op, begin, end); });
 }
 
@@ -31,7 +32,7 @@ void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
 
 void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  parallel_ranges(self.threads(), op.dim, 64,
+  parallel_ranges(self.pool(), op.dim, 64,
                   [&](Index begin, Index end) { self.kernels().embedding_backward(op, begin, end); });
 }
 
@@ -48,12 +49,12 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
   auto* partials = reinterpret_cast<float*>(workspace.data());
   std::memset(workspace.data(), 0, workspace.size());
   const Index rows_per_partial = (op.rows + kColumnPartials - 1) / kColumnPartials;
-  parallel_tasks(self.threads(), kColumnPartials, [&](Index partial, int) {
+  self.pool().run(kColumnPartials, [&](Index partial, int) {
     const Index begin = std::min(op.rows, partial * rows_per_partial);
     const Index end = std::min(op.rows, begin + rows_per_partial);
     self.kernels().rmsnorm_backward(op, begin, end, partials + partial * op.dim);
   });
-  parallel_ranges(self.threads(), op.dim, 1024, [&](Index begin, Index end) {
+  parallel_ranges(self.pool(), op.dim, 1024, [&](Index begin, Index end) {
     self.kernels().column_sums(partials, kColumnPartials, op.dim, op.dweight, begin, end);
   });
 }
@@ -76,7 +77,7 @@ void append_to_cache(Device&, const AppendToCache& op, Workspace) {
 void attention_decode(Device& device, const AttentionDecode& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
   auto* scores = reinterpret_cast<float*>(workspace.data());
-  parallel_tasks(self.threads(), op.batch * op.heads, [&](Index task, int thread) {
+  self.pool().run(op.batch * op.heads, [&](Index task, int thread) {
     self.kernels().attention_decode(op, task, task + 1, scores + thread * op.capacity);
   });
 }
@@ -99,7 +100,7 @@ void quantize_rows(Device& device, const QuantizeRows& op, Workspace) {
 
 void quantize_columns(Device& device, const QuantizeColumns& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  parallel_ranges(self.threads(), op.cols, kColumnBlock,
+  parallel_ranges(self.pool(), op.cols, kColumnBlock,
                   [&](Index begin, Index end) { self.kernels().quantize_columns(op, begin, end); });
 }
 
@@ -108,28 +109,33 @@ void quantize_tensor(Device& device, const QuantizeTensor& op, Workspace) {
   const RowKernels& kernels = self.kernels();
   const Index count = op.rows * op.cols;
   std::vector<std::uint16_t> maxima(static_cast<std::size_t>((count + kElementGrain - 1) / kElementGrain));
-  parallel_ranges(self.threads(), count, kElementGrain, [&](Index begin, Index end) {
+  parallel_ranges(self.pool(), count, kElementGrain, [&](Index begin, Index end) {
     maxima[static_cast<std::size_t>(begin / kElementGrain)] = kernels.absolute_maximum(op.x, begin, end);
   });
   const std::uint16_t amax = maxima.empty() ? std::uint16_t{0} : *std::max_element(maxima.begin(), maxima.end());
   const float scale = op.rule.scale(to_float(bf16{amax}));
   op.scale_inverse[0] = fp8::inverse(scale);
   if (op.codes != nullptr) {
-    parallel_ranges(self.threads(), op.rows, row_grain(op.cols * 3),
+    parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 3),
                     [&](Index begin, Index end) { kernels.cast_rows(op, scale, begin, end); });
   }
   if (op.codes_transposed != nullptr) {
-    parallel_ranges(self.threads(), op.cols, kColumnBlock,
+    parallel_ranges(self.pool(), op.cols, kColumnBlock,
                     [&](Index begin, Index end) { kernels.cast_columns(op, scale, begin, end); });
   }
 }
 
 void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  std::uint64_t saturated = 0;
-  std::uint64_t invalid = 0;
-#pragma omp parallel for num_threads(self.threads()) reduction(+ : saturated, invalid)
-  for (Index row = 0; row < op.rows; ++row) self.kernels().cast_statistics(op, row, row + 1, saturated, invalid);
+  std::atomic<std::uint64_t> saturated{0};  // counts, whose order does not matter
+  std::atomic<std::uint64_t> invalid{0};
+  parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 2), [&](Index begin, Index end) {
+    std::uint64_t range_saturated = 0;
+    std::uint64_t range_invalid = 0;
+    self.kernels().cast_statistics(op, begin, end, range_saturated, range_invalid);
+    saturated += range_saturated;
+    invalid += range_invalid;
+  });
   *op.saturated += saturated;
   *op.invalid += invalid;
 }
@@ -142,7 +148,7 @@ void cross_entropy(Device& device, const CrossEntropy& op, Workspace) {
 template <typename Body>
 double ordered_sum(const CpuDevice& device, Index count, const Body& body) {
   std::vector<double> partials(static_cast<std::size_t>((count + kElementGrain - 1) / kElementGrain));
-  parallel_ranges(device.threads(), count, kElementGrain, [&](Index begin, Index end) {
+  parallel_ranges(device.pool(), count, kElementGrain, [&](Index begin, Index end) {
     partials[static_cast<std::size_t>(begin / kElementGrain)] = body(begin, end);
   });
   double total = 0;
@@ -165,21 +171,21 @@ void sum_of_squares(Device& device, const SumOfSquares& op, Workspace) {
 }
 
 void zero(Device& device, const Zero& op, Workspace) {
-  parallel_ranges(cpu(device).threads(), op.size, 1 << 20, [&](Index begin, Index end) {
+  parallel_ranges(cpu(device).pool(), op.size, 1 << 20, [&](Index begin, Index end) {
     std::memset(static_cast<std::byte*>(op.data) + begin, 0, static_cast<std::size_t>(end - begin));
   });
 }
 
 void adamw(Device& device, const AdamW& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  parallel_ranges(self.threads(), op.count, kElementGrain,
+  parallel_ranges(self.pool(), op.count, kElementGrain,
                   [&](Index begin, Index end) { self.kernels().adamw(op, begin, end); });
 }
 
 void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
   const CpuDevice& self = cpu(device);
   std::vector<Index> found(static_cast<std::size_t>((op.count + kElementGrain - 1) / kElementGrain), -1);
-  parallel_ranges(self.threads(), op.count, kElementGrain, [&](Index begin, Index end) {
+  parallel_ranges(self.pool(), op.count, kElementGrain, [&](Index begin, Index end) {
     found[static_cast<std::size_t>(begin / kElementGrain)] =
         op.dtype == DType::bf16 ? self.kernels().find_non_finite_bf16(static_cast<const bf16*>(op.x), begin, end)
                                 : self.kernels().find_non_finite_f32(static_cast<const float*>(op.x), begin, end);
@@ -216,12 +222,23 @@ constexpr OpTable table = {
 
 }  // namespace
 
+namespace {
+
+/// The processors that this process may run on.
+int available_cores() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return CPU_COUNT(&allowed);
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
 CpuDevice::CpuDevice(int threads, CpuIsa isa)
-    : threads_(threads > 0 ? threads : omp_get_num_procs()), isa_(isa), kernels_(&row_kernels(isa)),
+    : pool_(threads > 0 ? threads : available_cores()), isa_(isa), kernels_(&row_kernels(isa)),
       products_(TileProducts::fastest_operands()) {}
 
 std::string CpuDevice::description() const {
-  return fmt::format("{} threads, kernels {}, {}", threads_, name(isa_), TileProducts::description());
+  return fmt::format("{} threads, kernels {}, {}", threads(), name(isa_), TileProducts::description());
 }
 
 std::vector<fp8::FormatFamily> CpuDevice::families() const {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/thread_pool.h"
 #include "ops/backend.h"
 #include "ops/cpu/row_kernels.h"
 #include "ops/cpu/tile_product.h"
@@ -17,13 +18,14 @@ class CpuDevice final : public Device {
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override;
   [[nodiscard]] ArenaAllocator allocator() override;
 
-  [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] int threads() const { return pool_.threads(); }
+  /// Logically const, like the products: work that runs on it does not change the device.
+  [[nodiscard]] ThreadPool& pool() const { return pool_; }
   [[nodiscard]] const RowKernels& kernels() const { return *kernels_; }
-  /// Logically const: a cache of prepared products.
   [[nodiscard]] TileProducts& products() const { return products_; }
 
  private:
-  int threads_;
+  mutable ThreadPool pool_;
   CpuIsa isa_;
   const RowKernels* kernels_;
   mutable TileProducts products_;

@@ -48,7 +48,7 @@ void fill_operand(const CpuDevice& device, const GemmOperand& operand, const Pre
   if (!needs_copy(operand, wanted)) return;
   auto* out = const_cast<std::byte*>(prepared.data);  // our own workspace
   const RowKernels& kernels = device.kernels();
-  parallel_ranges(device.threads(), count, 32768, [&](Index begin, Index end) {
+  parallel_ranges(device.pool(), count, 32768, [&](Index begin, Index end) {
     if (operand.dtype == DType::bf16) {
       kernels.widen_to_f32(static_cast<const bf16*>(operand.data), reinterpret_cast<float*>(out), begin, end);
     } else if (wanted == DType::bf16) {
@@ -158,7 +158,7 @@ void run_gemm(Device& device, const Gemm& op, Workspace workspace) {
   fill_operand(self, op.b, layout.b, op.n * op.k);
   const Index tile_cols = (op.n + layout.tile.cols - 1) / layout.tile.cols;
   const Index tile_rows = (op.m + layout.tile.rows - 1) / layout.tile.rows;
-  parallel_tasks(self.threads(), tile_rows * tile_cols, [&](Index task, int thread) {
+  self.pool().run(tile_rows * tile_cols, [&](Index task, int thread) {
     run_tile(self, op, layout, task / tile_cols, task % tile_cols, layout.scratch + thread * layout.scratch_stride);
   });
 }

@@ -13,7 +13,8 @@ namespace {
 
 using dnnl::memory;
 
-/// oneDNN chooses a kernel for the number of threads it sees: one, since each call belongs to one thread of ours.
+/// oneDNN chooses its kernel for the number of threads that OpenMP would give it, and starts them where it runs outside
+/// a team of several: one, since each call belongs to one thread of ours.
 class OneThreadScope {
  public:
   OneThreadScope() : threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -85,6 +86,7 @@ TileProduct::~TileProduct() = default;
 std::size_t TileProduct::scratch_bytes() const { return impl_->scratch.get_size(); }
 
 void TileProduct::run(const void* a, const void* b, float* d, std::byte* scratch) const {
+  const OneThreadScope one_thread;
   const auto& engine = cpu_engine();
   dnnl::stream stream(engine);
   // oneDNN takes non-const pointers for what it only reads.

@@ -1,0 +1,24 @@
+// octet bench: each measurement returns a table for people and the same figures as JSON.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace octet::cli {
+
+struct BenchReport {
+  std::string table;
+  nlohmann::ordered_json json;
+};
+
+/// The products of a training step at a configuration's shapes, in bf16 and FP8, beside the best rate that oneDNN
+/// reaches on this machine.
+[[nodiscard]] BenchReport bench_gemm(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+
+/// Whole steps of a configuration in bf16 and in an FP8 recipe: time, where it goes, the ratio of the two.
+[[nodiscard]] BenchReport bench_step(const std::filesystem::path& config, const std::vector<std::string>& overrides,
+                                     int steps);
+
+}  // namespace octet::cli

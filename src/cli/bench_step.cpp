@@ -1,0 +1,111 @@
+// octet bench step: whole optimizer steps on random tokens, in bf16 and in an FP8 recipe, and where their time goes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/bench.h"
+#include "core/random.h"
+#include "train/engine.h"
+#include "train/model_setup.h"
+
+namespace octet::cli {
+namespace {
+
+constexpr double kLearningRate = 1e-4;
+
+struct StepTimes {
+  std::string recipe;
+  double median_ms = 0;
+  std::map<std::string_view, ops::OpTotals> ops;  ///< over all timed steps
+  double op_seconds = 0;
+  int steps = 0;
+
+  [[nodiscard]] double share(std::initializer_list<std::string_view> names) const {
+    double seconds = 0;
+    for (const auto name : names) {
+      if (const auto found = ops.find(name); found != ops.end()) seconds += found->second.seconds;
+    }
+    return seconds / op_seconds;
+  }
+};
+
+void random_tokens(Engine& engine, std::int64_t vocab, int step) {
+  const auto inputs = engine.inputs();
+  const auto targets = engine.targets();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto words = philox(3, i, static_cast<std::uint64_t>(step));
+    inputs[i] = static_cast<std::int32_t>(words[0] % static_cast<std::uint64_t>(vocab));
+    targets[i] = static_cast<std::int32_t>(words[1] % static_cast<std::uint64_t>(vocab));
+  }
+}
+
+StepTimes time_steps(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe,
+                     int steps) {
+  overrides.push_back("precision.recipe=" + recipe);
+  const Config config = load_config(path, overrides).config;
+  auto backend = make_backend(config);
+  auto model = make_model(config, *backend);
+  Engine engine(config, std::move(backend), std::move(model));
+  engine.allocate();
+  engine.model().parameters().initialize(1);
+  engine.weights_changed();
+  constexpr int warm_up = 3;
+  std::vector<double> times;
+  for (int step = 1; step <= warm_up + steps; ++step) {
+    random_tokens(engine, config.model.vocab_size, step);
+    if (step == warm_up + 1) engine.executor().reset_totals();
+    const auto begin = std::chrono::steady_clock::now();
+    const StepOutcome outcome = engine.compute_gradients();
+    engine.update(step, kLearningRate, outcome.grad_norm);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (step > warm_up) times.push_back(seconds);
+  }
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  StepTimes result{recipe, times[times.size() / 2] * 1e3, engine.executor().totals(), 0, steps};
+  for (const auto& [name, totals] : result.ops) result.op_seconds += totals.seconds;
+  return result;
+}
+
+void describe(BenchReport& report, const StepTimes& times) {
+  const double elementwise = 1 - times.share({ops::Gemm::name, ops::AttentionForward::name, ops::AttentionBackward::name});
+  report.table += fmt::format("\n{}: {:.1f} ms per step; products {:.0f} %, attention {:.0f} %, element-wise {:.0f} %\n", times.recipe,
+                              times.median_ms, 100 * times.share({ops::Gemm::name}),
+                              100 * times.share({ops::AttentionForward::name, ops::AttentionBackward::name}), 100 * elementwise);
+  report.table += fmt::format("  {:<20} {:>6} {:>9} {:>7} {:>9} {:>8}\n", "op", "calls", "ms", "share", "GFLOP/s", "GB/s");
+  nlohmann::ordered_json ops = nlohmann::ordered_json::array();
+  std::vector<std::pair<std::string_view, ops::OpTotals>> sorted(times.ops.begin(), times.ops.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  for (const auto& [name, totals] : sorted) {
+    const double ms = totals.seconds * 1e3 / times.steps;
+    report.table += fmt::format("  {:<20} {:>6} {:>9.3f} {:>6.1f}% {:>9.1f} {:>8.2f}\n", name, totals.calls / times.steps, ms,
+                                100 * totals.seconds / times.op_seconds, totals.flops / totals.seconds / 1e9,
+                                totals.bytes / totals.seconds / 1e9);
+    ops.push_back({{"op", name}, {"calls", totals.calls / times.steps}, {"ms", ms}, {"share", totals.seconds / times.op_seconds},
+                   {"gflops", totals.flops / totals.seconds / 1e9}, {"gbytes_per_second", totals.bytes / totals.seconds / 1e9}});
+  }
+  report.json["recipes"].push_back({{"recipe", times.recipe}, {"ms_per_step", times.median_ms}, {"elementwise_share", elementwise}, {"ops", ops}});
+}
+
+}  // namespace
+
+BenchReport bench_step(const std::filesystem::path& path, const std::vector<std::string>& overrides, int steps) {
+  const Config config = load_config(path, overrides).config;
+  const auto backend = make_backend(config);
+  BenchReport report;
+  report.json = {{"device", backend->device().description()}, {"config", path.string()},
+                 {"tokens_per_step", config.training.batch_size * config.training.seq_len * config.training.accumulate},
+                 {"recipes", nlohmann::ordered_json::array()}};
+  report.table = fmt::format("cpu: {}\n{}: batch {} x {} tokens\n", backend->device().description(), path.string(),
+                             config.training.batch_size * config.training.accumulate, config.training.seq_len);
+  const std::string fp8 = config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
+  const StepTimes high = time_steps(path, overrides, "bf16", steps);
+  const StepTimes low = time_steps(path, overrides, fp8, steps);
+  describe(report, high);
+  describe(report, low);
+  report.table += fmt::format("\n{} takes {:.2f} x the bf16 step\n", fp8, low.median_ms / high.median_ms);
+  report.json["fp8_over_bf16"] = low.median_ms / high.median_ms;
+  return report;
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,58 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/plan_text.h"
+
+namespace octet::cli {
+
+Console::Console(std::int64_t interval, std::int64_t seq_len)
+    : interval_(interval), seq_len_(seq_len), terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+void Console::on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) {
+  last_step_ = last_step;
+  fmt::print("device      {}: {}\n{}{}{}", engine.backend().name(), engine.backend().device().description(),
+             model_text(engine, seq_len_), precision_text(engine.model().precision()), memory_text(engine));
+  if (first_step > 1) fmt::print("resuming at step {}\n", first_step);
+  std::fflush(stdout);
+}
+
+void Console::on_step(const StepRecord& record, double seconds_left) {
+  const bool plain = record.step == 1 || record.step % interval_ == 0 || record.step == last_step_ || record.val_loss;
+  if (!terminal_ && !plain) return;
+  std::string line = fmt::format("step {:>{}}/{}  loss {:.4f}  grad norm {:.3f}  lr {:.2e}  {:.0f} tokens/s  {} left",
+                                 record.step, std::to_string(last_step_).size(), last_step_, record.loss,
+                                 record.grad_norm, record.learning_rate, record.tokens_per_second,
+                                 duration_text(seconds_left));
+  if (record.val_loss) line += fmt::format("  validation loss {:.4f}", *record.val_loss);
+  if (!terminal_) {
+    fmt::print("{}\n", line);
+  } else {
+    fmt::print("\r{}\x1b[K", line);
+    line_open_ = true;
+    if (record.val_loss) end_updating_line();
+  }
+  std::fflush(stdout);
+}
+
+void Console::on_checkpoint(const std::filesystem::path& directory, std::int64_t step) {
+  end_updating_line();
+  fmt::print("checkpoint of step {} in {}\n", step, directory.string());
+  std::fflush(stdout);
+}
+
+void Console::on_skip(std::int64_t step, const std::string& first_non_finite) {
+  end_updating_line();
+  fmt::print("step {} skipped: the first NaN or inf is in {}\n", step, first_non_finite);
+  std::fflush(stdout);
+}
+
+void Console::end_updating_line() {
+  if (line_open_) fmt::print("\n");
+  line_open_ = false;
+}
+
+}  // namespace octet::cli

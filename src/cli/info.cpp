@@ -1,0 +1,76 @@
+// octet info: what this binary is and what it finds on this machine.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/plan_text.h"
+#include "core/version.h"
+#include "ops/cpu/cpu_backend.h"
+#include "ops/cpu/tile_product.h"
+#include "train/machine.h"
+
+namespace octet::cli {
+namespace {
+
+nlohmann::ordered_json gather() {
+  const MachineFacts machine = machine_facts();
+  const auto backend = ops::make_cpu_backend();
+  const bool bf16_products = ops::cpu::TileProducts::fastest_operands() == DType::bf16;
+  nlohmann::ordered_json formats = nlohmann::ordered_json::array();
+  for (const auto family : backend->device().families()) formats.push_back(fp8::name(fp8::forward_format(family)));
+  return {{"version", kVersion},
+          {"commit", kCommit},
+          {"binary_hash", binary_hash()},
+          {"machine", {{"cpu", machine.cpu}, {"cores", machine.cores}, {"memory_bytes", machine.memory_bytes}}},
+          {"devices",
+           {{{"name", "cpu"},
+             {"description", backend->device().description()},
+             {"kernels", machine.isa},
+             {"fp8_formats", formats},
+             {"fp8_format_auto", formats.front()},
+             {"matrix_products", bf16_products ? "bf16" : "fp32"},
+             {"matrix_products_reason",
+              bf16_products ? "the processor multiplies bf16 (avx512_bf16 or AMX)"
+                            : "the processor has no fast bf16 (avx512_bf16 or AMX), or ONEDNN_MAX_CPU_ISA hides it"}}}},
+          {"left_out",
+           {{{"backend", "cuda"}, {"reason", "not part of this version"}},
+            {{"backend", "hip"}, {"reason", "not part of this version"}}}},
+          {"libraries", library_versions()}};
+}
+
+void print(const nlohmann::ordered_json& info) {
+  const auto text = [](const nlohmann::ordered_json& value) { return value.get<std::string>(); };
+  fmt::print("octet {} ({}), binary {}\n", text(info["version"]), text(info["commit"]), text(info["binary_hash"]));
+  fmt::print("machine   {}, {} cores, {}\n", text(info["machine"]["cpu"]), info["machine"]["cores"].get<int>(),
+             bytes_text(info["machine"]["memory_bytes"].get<double>()));
+  for (const auto& device : info["devices"]) {
+    fmt::print("device    {}: {}\n", text(device["name"]), text(device["description"]));
+    fmt::print("          FP8 formats: {}; \"auto\" is {}\n", fmt::join(device["fp8_formats"].get<std::vector<std::string>>(), ", "),
+               text(device["fp8_format_auto"]));
+    fmt::print("          matrix products in {}: {}\n", text(device["matrix_products"]), text(device["matrix_products_reason"]));
+  }
+  for (const auto& backend : info["left_out"]) {
+    fmt::print("left out  {}: {}\n", text(backend["backend"]), text(backend["reason"]));
+  }
+  for (const auto& [name, version] : info["libraries"].items()) fmt::print("library   {}: {}\n", name, text(version));
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("info", "Show this binary, the devices it finds and what was left out");
+  command->add_flag("--json", *json, "Print JSON");
+  command->callback([json] {
+    const auto info = gather();
+    if (*json) {
+      fmt::print("{}\n", info.dump(2));
+    } else {
+      print(info);
+    }
+  });
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,117 @@
+// octet train CONFIG: trains, resumes, or with --dry-run prints what a run would be.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/plan_text.h"
+#include "cli/signals.h"
+#include "core/error.h"
+#include "train/model_setup.h"
+#include "train/trainer.h"
+
+namespace octet::cli {
+namespace {
+
+struct TrainOptions {
+  std::string config;
+  std::vector<std::string> set;
+  std::string recipe, fp8_format, device, run_directory, resume, demonstrate;
+  double max_minutes = 0;
+  bool dry_run = false;
+  bool json = false;
+};
+
+/// Short options are overrides like --set; they win since they come last.
+std::vector<std::string> overrides_of(const TrainOptions& options) {
+  std::vector<std::string> overrides = options.set;
+  if (!options.recipe.empty()) overrides.push_back("precision.recipe=" + options.recipe);
+  if (!options.fp8_format.empty()) overrides.push_back("precision.fp8_format=" + options.fp8_format);
+  if (!options.device.empty()) overrides.push_back("runtime.device=" + options.device);
+  if (options.max_minutes > 0) overrides.push_back(fmt::format("training.max_minutes={:.6f}", options.max_minutes));
+  return overrides;
+}
+
+std::filesystem::path run_directory_of(const TrainOptions& options) {
+  if (!options.run_directory.empty()) return options.run_directory;
+  return std::filesystem::path("runs") / std::filesystem::path(options.config).stem();
+}
+
+void print_plan(const TrainOptions& options, const LoadedConfig& loaded) {
+  const Config& config = loaded.config;
+  auto backend = make_backend(config);
+  auto model = make_model(config, *backend);
+  const Engine engine(config, std::move(backend), std::move(model));
+  if (options.json) {
+    const nlohmann::ordered_json plan = {{"model", describe_model(engine.model(), config.training.seq_len)},
+                                         {"precision", describe_precision(engine.model())},
+                                         {"memory", describe_memory(engine)}};
+    fmt::print("{}\n", plan.dump(2));
+    return;
+  }
+  fmt::print("device      {}: {}\n{}{}{}", engine.backend().name(), engine.backend().device().description(),
+             model_text(engine, config.training.seq_len), precision_text(engine.model().precision()), memory_text(engine));
+}
+
+Resume resume_mode(const std::string& text) {
+  if (text.empty()) return Resume::never;
+  if (text == "yes") return Resume::must;
+  if (text == "auto") return Resume::when_there;
+  throw UserError("--resume takes nothing or \"auto\", not \"{}\"", text);
+}
+
+void run_training(const TrainOptions& options, const LoadedConfig& loaded, Session& session) {
+  if (!options.demonstrate.empty() && options.demonstrate != "fnuz_max_448") {
+    throw UserError("--demonstrate \"{}\" is unknown: the one fault it shows is fnuz_max_448", options.demonstrate);
+  }
+  const Config& config = loaded.config;
+  Console console(config.logging.interval, config.training.seq_len);
+  catch_stop_signals();
+  Trainer trainer({loaded, run_directory_of(options), resume_mode(options.resume),
+                   std::vector<std::string>(session.argv, session.argv + session.argc), !options.demonstrate.empty()},
+                  console, pending_stop_signal);
+  const TrainOutcome outcome = trainer.train();
+  const std::string directory = run_directory_of(options).string();
+  if (outcome.finished) {
+    fmt::print("done: {}\n", directory);
+    return;
+  }
+  fmt::print("stopped after step {} of {}; go on with: octet train {} --run-dir {} --resume (and the same options)\n",
+             outcome.steps_done, config.training.steps, options.config, directory);
+  session.exit_code = outcome.signal != 0 ? 128 + outcome.signal : 0;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Session& session) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand("train", "Train a model from a configuration file");
+  command->add_option("config", options->config, "TOML file, such as configs/llama3_quickstart.toml")->required();
+  command->add_option("--set", options->set, "Override one key: --set training.steps=50 (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--recipe", options->recipe, "precision.recipe: bf16, tensorwise, rowwise, rowwise_hp_wgrad");
+  command->add_option("--fp8-format", options->fp8_format, "precision.fp8_format: auto, ocp, fnuz");
+  command->add_option("--device", options->device, "runtime.device: cpu");
+  command->add_option("--run-dir", options->run_directory, "Directory of the run (default runs/<config's name>)");
+  command->add_option("--resume", options->resume, "Go on from the newest checkpoint; with \"auto\" begin where there is none")
+      ->expected(0, 1)
+      ->default_str("yes");
+  command->add_option("--max-minutes", options->max_minutes, "Checkpoint and stop after this many minutes");
+  command->add_option("--demonstrate", options->demonstrate, "Train with a known fault on purpose: fnuz_max_448");
+  command->add_flag("--dry-run", options->dry_run, "Print parameters, FLOPs, precision table and memory plan, then stop");
+  command->add_flag("--json", options->json, "With --dry-run: print JSON");
+  command->callback([options, &session] {
+    const LoadedConfig loaded = load_config(options->config, overrides_of(*options));
+    if (options->dry_run) {
+      print_plan(*options, loaded);
+    } else {
+      run_training(*options, loaded, session);
+    }
+  });
+}
+
+}  // namespace octet::cli

@@ -1,0 +1,57 @@
+// Token shards: files of token ids, mapped into memory and checked when opened.
+//
+// Format, version 1, little endian:
+//
+//   offset  bytes  field
+//        0      8  magic "OCTETTOK"
+//        8      4  version: 1
+//       12      4  bytes per token: 1, 2 or 4
+//       16      8  vocabulary size: every token is below it; at most 2^31, and at most 256^(bytes per token)
+//       24      8  token count
+//       32      8  XXH3-64 of the token bytes
+//       40     16  reserved: 0
+//       56      8  XXH3-64 of bytes 0 to 55
+//       64      -  tokens: unsigned integers, nothing after the last
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "io/files.h"
+#include "data/shard_format.h"
+
+namespace octet {
+
+/// How much of a shard is read when it is opened.
+enum class ShardScan {
+  full,    ///< the header, every token against the vocabulary, and the checksum of the tokens (one pass each)
+  header,  ///< the header only: for a shard that this process, or one that it trusts, has scanned before
+};
+
+class Shard {
+ public:
+  /// Opens a shard for a model of `model_vocab_size` tokens.
+  /// Throws UserError when the file is missing, empty, truncated, too long, of another format or damaged, when its
+  /// vocabulary exceeds the model's, or when a token lies outside its vocabulary (the message gives the position).
+  Shard(std::filesystem::path path, std::uint64_t model_vocab_size, ShardScan scan = ShardScan::full);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::uint64_t token_count() const { return header_.token_count; }
+  [[nodiscard]] std::uint64_t vocab_size() const { return header_.vocab_size; }
+  [[nodiscard]] std::uint32_t bytes_per_token() const { return header_.bytes_per_token; }
+
+  /// Copies the tokens [first, first + out.size()) as int32. The range must lie inside the shard.
+  void read(std::uint64_t first, std::span<std::int32_t> out) const;
+
+ private:
+  [[nodiscard]] std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(sizeof(ShardHeader)); }
+  void scan_tokens() const;
+
+  std::filesystem::path path_;
+  MappedFile file_;
+  ShardHeader header_;
+};
+
+}  // namespace octet

@@ -1,0 +1,56 @@
+// Writes a token shard (format: shard.h).
+#pragma once
+
+#include <xxhash.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace octet {
+
+/// Writes to `path` + ".partial" and gives the file its name in finish(), so that a shard is whole or absent.
+class ShardWriter {
+ public:
+  /// `vocab_size` in [1, 2^31] decides the bytes per token. Throws UserError when the file cannot be created.
+  ShardWriter(std::filesystem::path path, std::uint64_t vocab_size);
+  /// Removes what was written unless finish() has returned.
+  ~ShardWriter();
+  ShardWriter(const ShardWriter&) = delete;
+  ShardWriter& operator=(const ShardWriter&) = delete;
+
+  /// Appends tokens, each in [0, vocab_size). Throws UserError when the disk refuses them.
+  void append(std::span<const std::int32_t> tokens);
+
+  /// Completes the file, replacing any other at `path`. At least one token must have been appended.
+  /// Throws UserError when the disk refuses.
+  void finish();
+
+  [[nodiscard]] std::uint64_t token_count() const { return token_count_; }
+
+ private:
+  template <typename Token>
+  void append_as(std::span<const std::int32_t> tokens);
+  void write(const void* data, std::size_t size);
+  [[noreturn]] void refuse(int error) const;
+
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  struct FreeHash {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  std::uint64_t vocab_size_;
+  std::uint64_t token_count_ = 0;
+  std::vector<unsigned char> packed_;  // the tokens of one append() as they go to disk
+  std::unique_ptr<XXH3_state_t, FreeHash> hash_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace octet

@@ -1,0 +1,52 @@
+// What must hold between the values of a configuration.
+#include "io/config.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace octet {
+namespace {
+
+template <typename Number>
+std::string setting(const Origins& origins, std::string_view key, Number value) {
+  const auto origin = origins.find(key);
+  return fmt::format("{} = {} ({})", key, value, origin == origins.end() ? "default" : origin->second);
+}
+
+void check_divides(const Origins& origins, std::string_view part_key, std::int64_t part, std::string_view whole_key,
+                   std::int64_t whole) {
+  if (part > 0 && whole % part == 0) return;
+  throw UserError("{} does not divide {}; change one of them", setting(origins, part_key, part),
+                  setting(origins, whole_key, whole));
+}
+
+}  // namespace
+
+void check_config(const Config& config, const Origins& origins) {
+  const Config::Model& model = config.model;
+  check_divides(origins, "model.n_heads", model.n_heads, "model.dim", model.dim);
+  check_divides(origins, "model.n_kv_heads", model.n_kv_heads, "model.n_heads", model.n_heads);
+  if (model.head_dim() % 2 != 0) {
+    throw UserError("{} and {} make heads of {}, but rotary embeddings turn pairs; make dim / n_heads even",
+                    setting(origins, "model.dim", model.dim), setting(origins, "model.n_heads", model.n_heads),
+                    model.head_dim());
+  }
+  const Config::RopeScaling& rope = model.rope_scaling;
+  if (rope.enabled() && rope.low_freq_factor >= rope.high_freq_factor) {
+    throw UserError("{} is not below {}; between them lies the band that is scaled in part",
+                    setting(origins, "model.rope_scaling.low_freq_factor", rope.low_freq_factor),
+                    setting(origins, "model.rope_scaling.high_freq_factor", rope.high_freq_factor));
+  }
+  if (config.schedule.warmup_steps > config.training.steps) {
+    throw UserError("{} exceeds {}; warm up for fewer steps or train for more",
+                    setting(origins, "schedule.warmup_steps", config.schedule.warmup_steps),
+                    setting(origins, "training.steps", config.training.steps));
+  }
+  if (config.validation.interval > 0 && config.data.validation.empty()) {
+    throw UserError("{} asks for validation, but data.validation is empty; name a file there or set the interval to 0",
+                    setting(origins, "validation.interval", config.validation.interval));
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,198 @@
+// The configuration of a run: every key a TOML file may set, typed, with its default.
+// The keys' ranges and help stand in config_fields.cpp; docs/configuration.md is printed from there.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace octet {
+
+/// Sections are nested types, so that `Config::Model` never meets a class of the model itself.
+/// Keys that a file must set start at 0 or empty.
+struct Config {
+  enum class Family { llama3 };
+  enum class OnNan { stop, skip };
+  enum class OptimizerName { adamw };
+  enum class Decay { constant, linear, cosine, sqrt };
+  enum class Recipe { bf16, tensorwise, rowwise, rowwise_hp_wgrad };
+  enum class Fp8Format { automatic, ocp, fnuz };
+  enum class WeightCodes { cached, per_use };
+  enum class HeadPrecision { bf16, fp8 };
+  enum class Device { cpu };
+
+  struct RopeScaling {
+    double factor = 1.0;
+    double low_freq_factor = 1.0;
+    double high_freq_factor = 4.0;
+    std::int64_t original_max_seq_len = 8192;
+    [[nodiscard]] bool enabled() const { return factor != 1.0; }
+    bool operator==(const RopeScaling&) const = default;
+  };
+
+  struct Model {
+    Family family = Family::llama3;
+    std::int64_t vocab_size = 256;
+    std::int64_t dim = 0;
+    std::int64_t n_layers = 0;
+    std::int64_t n_heads = 0;
+    std::int64_t n_kv_heads = 0;
+    std::int64_t ffn_dim = 0;
+    double rope_theta = 500000.0;
+    RopeScaling rope_scaling;
+    double norm_eps = 1e-5;
+    bool tied_embeddings = false;
+    double init_std = 0.02;
+    [[nodiscard]] std::int64_t head_dim() const { return dim / n_heads; }
+    bool operator==(const Model&) const = default;
+  };
+
+  struct Training {
+    std::int64_t steps = 0;
+    std::int64_t seq_len = 0;
+    std::int64_t batch_size = 0;
+    std::int64_t accumulate = 1;
+    std::int64_t seed = 1;
+    OnNan on_nan = OnNan::stop;
+    bool deterministic = true;
+    double max_minutes = 0.0;
+    bool operator==(const Training&) const = default;
+  };
+
+  struct Optimizer {
+    OptimizerName name = OptimizerName::adamw;
+    double lr = 0.0;
+    double beta1 = 0.9;
+    double beta2 = 0.95;
+    double eps = 1e-8;
+    double weight_decay = 0.1;
+    double clip_norm = 1.0;
+    bool operator==(const Optimizer&) const = default;
+  };
+
+  struct Schedule {
+    std::int64_t warmup_steps = 0;
+    Decay decay = Decay::cosine;
+    double decay_fraction = 1.0;
+    double min_lr_ratio = 0.1;
+    bool operator==(const Schedule&) const = default;
+  };
+
+  struct Precision {
+    Recipe recipe = Recipe::bf16;
+    Fp8Format fp8_format = Fp8Format::automatic;
+    std::vector<std::string> skip;
+    std::int64_t min_size = -1;
+    WeightCodes weight_codes = WeightCodes::cached;
+    HeadPrecision head = HeadPrecision::bf16;
+    double fp8_max = 0.0;
+    bool operator==(const Precision&) const = default;
+  };
+
+  struct Data {
+    std::vector<std::string> train;
+    std::vector<std::string> validation;
+    bool shuffle = true;
+    bool operator==(const Data&) const = default;
+  };
+
+  struct Validation {
+    std::int64_t interval = 0;
+    std::int64_t batches = 8;
+    bool operator==(const Validation&) const = default;
+  };
+
+  struct Checkpoint {
+    std::int64_t interval = 0;
+    std::int64_t keep = 2;
+    bool operator==(const Checkpoint&) const = default;
+  };
+
+  struct Logging {
+    std::int64_t interval = 10;
+    bool operator==(const Logging&) const = default;
+  };
+
+  struct Runtime {
+    Device device = Device::cpu;
+    std::int64_t threads = 0;
+    bool operator==(const Runtime&) const = default;
+  };
+
+  Model model;
+  Training training;
+  Optimizer optimizer;
+  Schedule schedule;
+  Precision precision;
+  Data data;
+  Validation validation;
+  Checkpoint checkpoint;
+  Logging logging;
+  Runtime runtime;
+  bool operator==(const Config&) const = default;
+};
+
+/// The TOML names of a choice, in the order of its enumerators.
+constexpr auto config_choices(Config::Family) {
+  return std::array<std::string_view, 1>{"llama3"};
+}
+constexpr auto config_choices(Config::OnNan) {
+  return std::array<std::string_view, 2>{"stop", "skip"};
+}
+constexpr auto config_choices(Config::OptimizerName) {
+  return std::array<std::string_view, 1>{"adamw"};
+}
+constexpr auto config_choices(Config::Decay) {
+  return std::array<std::string_view, 4>{"constant", "linear", "cosine", "sqrt"};
+}
+constexpr auto config_choices(Config::Recipe) {
+  return std::array<std::string_view, 4>{"bf16", "tensorwise", "rowwise", "rowwise_hp_wgrad"};
+}
+constexpr auto config_choices(Config::Fp8Format) {
+  return std::array<std::string_view, 3>{"auto", "ocp", "fnuz"};
+}
+constexpr auto config_choices(Config::WeightCodes) {
+  return std::array<std::string_view, 2>{"cached", "per_use"};
+}
+constexpr auto config_choices(Config::HeadPrecision) {
+  return std::array<std::string_view, 2>{"bf16", "fp8"};
+}
+constexpr auto config_choices(Config::Device) {
+  return std::array<std::string_view, 1>{"cpu"};
+}
+
+/// The TOML name of a choice: config_name(Config::Decay::sqrt) is "sqrt".
+template <typename Choice>
+[[nodiscard]] constexpr std::string_view config_name(Choice choice) {
+  return config_choices(choice)[static_cast<std::size_t>(choice)];
+}
+
+/// Where each key's value comes from: "configs/a.toml:12", "--set" or "default".
+using Origins = std::map<std::string, std::string, std::less<>>;
+
+struct LoadedConfig {
+  Config config;
+  Origins origins;  // every key
+};
+
+/// Reads a TOML file, the files it extends (at most 8 deep) and then the overrides, each "section.key=value".
+/// UserError (one line: file, line, column, key, remedy) for broken TOML, an unknown key, a wrong type, a value out of
+/// range, a missing key, and values that contradict each other.
+[[nodiscard]] LoadedConfig load_config(const std::filesystem::path& path, std::span<const std::string> overrides = {});
+
+/// The same for a text that stands for the file at `path`; only what it extends is read from disk.
+[[nodiscard]] LoadedConfig parse_config(std::string_view text, const std::filesystem::path& path,
+                                        std::span<const std::string> overrides = {});
+
+/// UserError if two values contradict each other (heads that do not divide the width, a warm-up beyond the last step);
+/// names both and their origins. Each value by itself is in its range.
+void check_config(const Config& config, const Origins& origins);
+
+}  // namespace octet

@@ -1,0 +1,136 @@
+// What a training run leaves in its directory: run.json (what was run, where, and how it ended) and metrics.jsonl (one
+// line a step), read strictly into a RunRecord.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace octet::io {
+
+enum class RunStatus { running, finished, interrupted, failed };
+
+/// The word that run.json uses for `status`.
+[[nodiscard]] std::string_view to_string(RunStatus status);
+
+/// One line of metrics.jsonl. Losses are in nats per token; a null in the file (JSON has no NaN) is NaN here.
+struct StepMetrics {
+  std::int64_t step = 0;
+  double loss = 0;
+  double grad_norm = 0;
+  double learning_rate = 0;
+  double tokens_per_second = 0;
+  double milliseconds = 0;
+  std::int64_t memory_bytes = 0;
+  std::optional<double> val_loss;  // only at validated steps
+};
+
+/// A configuration value under its dotted key, written as JSON (strings without quotes), and where it was set.
+struct ConfigValue {
+  std::string key;
+  std::string value;
+  std::string origin;  // "configs/x.toml:12"; empty where the run names none
+};
+
+struct Machine {
+  std::string cpu;
+  std::string isa;
+  std::int64_t cores = 0;
+  std::int64_t memory_bytes = 0;
+
+  bool operator==(const Machine&) const = default;
+};
+
+struct Library {
+  std::string name;
+  std::string version;
+
+  bool operator==(const Library&) const = default;
+};
+
+/// The precision of one linear layer's products: an [m, k] input times a [k, n] weight.
+struct LayerPrecision {
+  std::string layer;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::string precision;
+  std::string reason;
+};
+
+struct PrecisionPlan {
+  std::string recipe;  // "bf16" for the runs that the others are compared with
+  std::string format;  // FP8 format; empty where the recipe uses none
+  std::int64_t layers_fp8 = 0;
+  std::vector<LayerPrecision> layers;
+};
+
+struct MemoryCategory {
+  std::string name;
+  std::int64_t bytes = 0;
+};
+
+struct MemoryUse {
+  std::int64_t planned_bytes = 0;
+  std::optional<std::int64_t> measured_bytes;
+  std::vector<MemoryCategory> categories;
+};
+
+/// How a run ended. Losses are in nats per token, NaN where the file has null.
+struct RunResult {
+  double train_loss = 0;
+  std::optional<double> val_loss;  // absent where the run does not validate
+  double tokens_per_second = 0;
+  double ms_per_step = 0;
+  std::int64_t fp8_codes_used = 0;  // 0 means that nothing was quantised
+};
+
+/// A fault that a run shows on purpose. Shares are fractions of all codes, in [0, 1].
+struct Demonstration {
+  std::string fault;
+  double saturated_share = 0;
+  double nan_share_unsaturated = 0;
+  std::string refused_message;  // what octet says when it is asked for this without the demonstration
+};
+
+struct Sample {
+  std::string prompt;
+  std::string text;
+};
+
+struct RunRecord {
+  std::filesystem::path directory;
+  std::string name;
+  RunStatus status = RunStatus::running;
+  std::vector<std::string> command_line;
+  std::string commit;
+  std::string binary_hash;
+  std::string started;   // ISO 8601
+  std::string finished;  // ISO 8601; empty where the run has not ended
+  std::vector<ConfigValue> config;
+  Machine machine;
+  std::vector<Library> libraries;
+  std::int64_t parameters = 0;
+  double flops_per_token = 0;
+  PrecisionPlan precision;
+  MemoryUse memory;
+  std::optional<RunResult> result;  // always present in a finished run
+  std::optional<Demonstration> demonstration;
+  std::optional<Sample> sample;
+  std::vector<StepMetrics> metrics;     // steps strictly increasing
+  std::int64_t half_written_lines = 0;  // 1 where the last line of metrics.jsonl was cut short by a kill
+  std::int64_t superseded_lines = 0;    // lines of steps that a resumed run went through again
+};
+
+/// Reads run.json and metrics.jsonl of `directory`. Fields that version 1 does not name are ignored.
+/// Throws UserError naming file, line and field where one is missing, of the wrong type or out of range.
+[[nodiscard]] RunRecord read_run(const std::filesystem::path& directory);
+
+/// The same from text already in memory; `directory` is kept and named in errors, not read.
+[[nodiscard]] RunRecord parse_run(const std::filesystem::path& directory, std::string_view run_json,
+                                  std::string_view metrics_jsonl);
+
+}  // namespace octet::io

@@ -1,0 +1,34 @@
+// The JSON header of a safetensors file, parsed without trust: what it claims, before it is held against the file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/safetensors.h"
+
+namespace octet {
+
+struct SafetensorsEntry {
+  std::string name;
+  FileDType dtype;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t begin;  // in bytes from the start of the data section
+  std::uint64_t end;
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  // in the header's order
+  FileMetadata metadata;
+};
+
+/// UserError that starts with `file` for anything but the format's own structure: each tensor with dtype, shape and two
+/// data_offsets exactly once, no name twice, metadata of strings only.
+[[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view json, std::string_view file);
+
+/// The header of tensors that lie back to back in the given order, padded with spaces to a multiple of 8 bytes.
+[[nodiscard]] std::string safetensors_header(std::span<const FileTensor* const> tensors, const FileMetadata& metadata);
+
+}  // namespace octet

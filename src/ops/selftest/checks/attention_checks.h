@@ -1,0 +1,112 @@
+// Cases of rotary positions and of attention.
+#pragma once
+
+#include "ops/selftest/op_check.h"
+
+namespace octet::ops::selftest {
+
+struct RopeCase {
+  Index rows, heads, kept_heads, head_dim, seq_len, offset;  ///< kept_heads: behind those that are rotated
+  bool inverse = false;
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} rows of {} + {} heads of {}, sequences of {} from {}{}{}", rows, heads, kept_heads, head_dim,
+                       seq_len, offset, inverse ? ", inverse" : "", non_finite ? ", NaN and infinity" : "");
+  }
+};
+
+template <>
+struct OpCheck<Rope> {
+  static constexpr std::array<RopeCase, 8> kCases{{
+      {0, 2, 1, 16, 5, 0},
+      {1, 1, 0, 2, 1, 0},
+      {7, 3, 1, 6, 7, 0, true},
+      {22, 5, 2, 10, 11, 0},
+      {134, 6, 2, 64, 67, 0},
+      {134, 6, 2, 64, 67, 0, true},
+      {3, 6, 2, 128, 1, 40},
+      {22, 5, 2, 10, 11, 0, false, true},
+  }};
+  static constexpr std::array<RopeCase, 1> kThoroughCases{{{2050, 10, 2, 128, 1025, 0}}};
+  static void run(Trial& trial, const RopeCase& c);
+};
+
+struct AttentionCase {
+  AttentionShape shape;
+  double spread = 1;  ///< standard deviation of qkv: scores grow with its square
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} x {} tokens, {} heads on {} of {}, values of {}{}", shape.batch, shape.seq_len, shape.heads,
+                       shape.kv_heads, shape.head_dim, spread, non_finite ? ", NaN" : "");
+  }
+};
+
+template <>
+struct OpCheck<AttentionForward> {
+  static constexpr std::array<AttentionCase, 10> kCases{{
+      {{0, 5, 2, 1, 16}},
+      {{1, 1, 1, 1, 2}},
+      {{2, 2, 3, 3, 8}},
+      {{1, 31, 4, 2, 20}},
+      {{3, 17, 6, 2, 32}},
+      {{1, 129, 4, 1, 64}},
+      {{2, 130, 2, 2, 128}},
+      {{1, 67, 4, 2, 16}, 4},
+      {{1, 257, 2, 1, 32}},
+      {{2, 33, 4, 2, 16}, 1, true},
+  }};
+  static constexpr std::array<AttentionCase, 2> kThoroughCases{{{{1, 515, 8, 2, 64}}, {{2, 384, 4, 4, 128}}}};
+  static void run(Trial& trial, const AttentionCase& c);
+};
+
+template <>
+struct OpCheck<AttentionBackward> {
+  static constexpr auto kCases = OpCheck<AttentionForward>::kCases;
+  static constexpr auto kThoroughCases = OpCheck<AttentionForward>::kThoroughCases;
+  static void run(Trial& trial, const AttentionCase& c);
+};
+
+struct AppendCase {
+  Index batch, position, capacity, heads, kv_heads, head_dim;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} sequences, position {} of {}, {} heads on {} of {}", batch, position, capacity, heads,
+                       kv_heads, head_dim);
+  }
+};
+
+template <>
+struct OpCheck<AppendToCache> {
+  static constexpr std::array<AppendCase, 4> kCases{
+      {{0, 0, 4, 2, 1, 16}, {1, 0, 1, 1, 1, 2}, {3, 6, 7, 4, 2, 20}, {2, 4, 9, 8, 8, 64}}};
+  static constexpr std::array<AppendCase, 1> kThoroughCases{{{7, 1000, 1031, 8, 2, 128}}};
+  static void run(Trial& trial, const AppendCase& c);
+};
+
+struct DecodeCase {
+  Index batch, length, capacity, heads, kv_heads, head_dim;
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} sequences, {} of {} positions, {} heads on {} of {}{}", batch, length, capacity, heads,
+                       kv_heads, head_dim, non_finite ? ", NaN" : "");
+  }
+};
+
+template <>
+struct OpCheck<AttentionDecode> {
+  static constexpr std::array<DecodeCase, 6> kCases{{
+      {0, 3, 4, 2, 1, 16},
+      {1, 1, 1, 1, 1, 2},
+      {2, 7, 16, 4, 2, 20},
+      {3, 130, 131, 6, 2, 64},
+      {1, 257, 300, 8, 8, 32},
+      {2, 7, 16, 4, 2, 20, true},
+  }};
+  static constexpr std::array<DecodeCase, 1> kThoroughCases{{{4, 2049, 4096, 8, 2, 128}}};
+  static void run(Trial& trial, const DecodeCase& c);
+};
+
+}  // namespace octet::ops::selftest

@@ -1,0 +1,44 @@
+// Cases of SwiGLU.
+#pragma once
+
+#include "ops/selftest/op_check.h"
+
+namespace octet::ops::selftest {
+
+struct SwigluCase {
+  Index rows, dim;
+  WantedCodes codes;
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("[{}, {}], {}{}", rows, dim, selftest::describe(codes), non_finite ? ", NaN and infinity" : "");
+  }
+};
+
+template <>
+struct OpCheck<SwigluForward> {
+  static constexpr std::array<SwigluCase, 11> kCases{{
+      {0, 16, kE4m3fn},
+      {1, 1, kE4m3fn},
+      {1, 19, std::nullopt},
+      {3, 17, kE5m2},
+      {5, 64, kE4m3fnuz},
+      {13, 127, kE5m2fnuz},
+      {257, 96, kE4m3fnuzAnyScale},
+      {64, 1031, kE4m3fnAnyScale},
+      {37, 512, std::nullopt},
+      {7, 37, kE4m3fn, true},
+      {6, 128, kE5m2, true},
+  }};
+  static constexpr std::array<SwigluCase, 2> kThoroughCases{{{1031, 768, kE4m3fn}, {67, 8191, kE4m3fnuz}}};
+  static void run(Trial& trial, const SwigluCase& c);
+};
+
+template <>
+struct OpCheck<SwigluBackward> {
+  static constexpr std::array<SwigluCase, 11> kCases = OpCheck<SwigluForward>::kCases;
+  static constexpr std::array<SwigluCase, 2> kThoroughCases = OpCheck<SwigluForward>::kThoroughCases;
+  static void run(Trial& trial, const SwigluCase& c);
+};
+
+}  // namespace octet::ops::selftest

@@ -1,0 +1,64 @@
+// Cases of cross entropy and of the sums in double.
+#pragma once
+
+#include "ops/selftest/op_check.h"
+
+namespace octet::ops::selftest {
+
+struct CrossEntropyCase {
+  Index rows, vocab;
+  bool gradient;
+  double spread = 3;  ///< standard deviation of the logits
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("[{}, {}]{}, logits of {}{}", rows, vocab, gradient ? " with gradient" : "", spread,
+                       non_finite ? ", NaN and infinity" : "");
+  }
+};
+
+template <>
+struct OpCheck<CrossEntropy> {
+  static constexpr std::array<CrossEntropyCase, 10> kCases{{
+      {0, 16, true},
+      {1, 1, true},
+      {3, 7, true},
+      {3, 7, false},
+      {17, 129, true},
+      {31, 1000, false},
+      {65, 1031, true},
+      {5, 257, true, 60},
+      {5, 67, true, 3, true},
+      {5, 67, false, 3, true},
+  }};
+  static constexpr std::array<CrossEntropyCase, 1> kThoroughCases{{{67, 32003, true}}};
+  static void run(Trial& trial, const CrossEntropyCase& c);
+};
+
+struct SumCase {
+  Index count;
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} elements{}", count, non_finite ? ", NaN and infinity" : "");
+  }
+};
+
+inline constexpr std::array<SumCase, 7> kSumCases{{{0}, {1}, {7}, {1031}, {65537}, {200003}, {1031, true}}};
+inline constexpr std::array<SumCase, 1> kThoroughSumCases{{{3000017}}};
+
+template <>
+struct OpCheck<SumFloats> {
+  static constexpr auto kCases = kSumCases;
+  static constexpr auto kThoroughCases = kThoroughSumCases;
+  static void run(Trial& trial, const SumCase& c);
+};
+
+template <>
+struct OpCheck<SumOfSquares> {
+  static constexpr auto kCases = kSumCases;
+  static constexpr auto kThoroughCases = kThoroughSumCases;
+  static void run(Trial& trial, const SumCase& c);
+};
+
+}  // namespace octet::ops::selftest

@@ -1,0 +1,95 @@
+// RMSNorm against the oracle.
+#include "ops/selftest/checks/norm_checks.h"
+
+#include <algorithm>
+
+#include "ops/reference/norm.h"
+
+namespace octet::ops::selftest {
+namespace {
+
+constexpr float kEps = 1e-5F;
+
+/// The sum of the magnitudes of dx's terms: what its cancellation is measured against.
+Vector dx_terms(View dy, View x, View weight, View rstd, View residual, Index rows, Index dim) {
+  Vector terms(rows * dim);
+  for (Index r = 0; r < rows; ++r) {
+    const auto xhat = [&](Index i) { return std::abs(x[r * dim + i] * rstd[r]); };
+    const auto dxhat = [&](Index i) { return std::abs(dy[r * dim + i] * weight[i]); };
+    double mean = 0;
+    for (Index i = 0; i < dim; ++i) mean += dxhat(i) * xhat(i) / static_cast<double>(dim);
+    for (Index i = 0; i < dim; ++i) {
+      terms[r * dim + i] = std::abs(residual[r * dim + i]) + rstd[r] * (dxhat(i) + xhat(i) * mean);
+    }
+  }
+  return terms;
+}
+
+}  // namespace
+
+void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
+  const Index count = c.rows * c.dim;
+  auto x = random_bf16("x", count);
+  if (c.non_finite) add_non_finite(x);
+  const auto delta = random_bf16("delta", c.has_other ? count : 0, 0.3);
+  const auto weight = random_bf16("weight", c.dim);
+  const auto x_out = trial.output<bf16>("x_out", c.has_other ? count : 0);
+  const auto y = trial.output<bf16>("y", count);
+  const auto rstd = trial.output<float>("rstd", c.rows);
+  const RowCodes codes = trial.row_codes(c.codes, c.rows, c.dim);
+  trial.run(RmsNormForward{trial.input("x", x), c.has_other ? trial.input("delta", delta) : nullptr,
+                           trial.input("weight", weight), c.has_other ? x_out.data() : nullptr, y.data(), rstd.data(),
+                           codes, c.rows, c.dim, kEps, c.has_other});
+
+  Vector normed = reference::widen(x);
+  if (c.has_other) {
+    reference::add_scaled(normed, 1, reference::widen(delta));
+    trial.expect_bf16("x_out", x_out, normed);
+    normed = reference::widen(x_out);  // the norm is that of the rounded sum
+  }
+  const auto want =
+      reference::rmsnorm_forward(normed, reference::widen(weight), c.rows, c.dim, static_cast<double>(kEps));
+  trial.expect_bf16("y", y, want.y);
+  // dim additions of squares, then mean, eps, square root and division; the root halves what went before it.
+  trial.expect_near("rstd", rstd, want.rstd, fraction((static_cast<double>(c.dim) / 2 + 4) * kRoundoffF32, want.rstd));
+  trial.expect_row_codes(codes, y, c.rows, c.dim);
+}
+
+void OpCheck<RmsNormBackward>::run(Trial& trial, const NormCase& c) {
+  const Index count = c.rows * c.dim;
+  auto dy = random_bf16("dy", count);
+  if (c.non_finite) add_non_finite(dy);
+  const auto x = random_bf16("x", count);
+  const auto weight = random_bf16("weight", c.dim);
+  const auto residual = random_bf16("residual", c.has_other ? count : 0);
+  const auto before = random_f32("dweight", c.dim);
+  const Vector wide_x = reference::widen(x);
+  const Vector wide_dy = reference::widen(dy);
+  const Vector wide_weight = reference::widen(weight);
+  const auto rstd =
+      round_to_f32(reference::rmsnorm_forward(wide_x, wide_weight, c.rows, c.dim, static_cast<double>(kEps)).rstd);
+  const auto dx = trial.output<bf16>("dx", count);
+  const auto dweight = trial.updated("dweight", before);
+  const RowCodes codes = trial.row_codes(c.codes, c.rows, c.dim);
+  trial.run(RmsNormBackward{trial.input("dy", dy), trial.input("x", x), trial.input("weight", weight),
+                            trial.input("rstd", rstd), c.has_other ? trial.input("residual", residual) : nullptr,
+                            dx.data(), dweight.data(), codes, c.rows, c.dim, c.has_other});
+
+  const Vector wide_rstd = reference::widen(rstd);
+  Vector wide_residual(count);
+  if (c.has_other) wide_residual = reference::widen(residual);
+  auto want = reference::rmsnorm_backward(wide_dy, wide_x, wide_weight, wide_rstd, c.rows, c.dim);
+  reference::add_scaled(want.dx, 1, wide_residual);
+  reference::add_scaled(want.dweight, 1, reference::widen(before));
+  const Vector terms = dx_terms(wide_dy, wide_x, wide_weight, wide_rstd, wide_residual, c.rows, c.dim);
+  trial.expect_bf16("dx", dx, want.dx, fraction(static_cast<double>(c.dim + 8) * kRoundoffF32, terms));
+  Vector weight_terms =
+      reference::rmsnorm_backward(magnitudes(wide_dy), magnitudes(wide_x), wide_weight, wide_rstd, c.rows, c.dim)
+          .dweight;
+  reference::add_scaled(weight_terms, 1, magnitudes(reference::widen(before)));
+  trial.expect_near("dweight", dweight, want.dweight,
+                    fraction(static_cast<double>(c.rows + kColumnPartials + 3) * kRoundoffF32, weight_terms));
+  trial.expect_row_codes(codes, dx, c.rows, c.dim);
+}
+
+}  // namespace octet::ops::selftest

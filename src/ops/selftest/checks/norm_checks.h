@@ -1,0 +1,48 @@
+// Cases of RMSNorm.
+#pragma once
+
+#include "ops/selftest/op_check.h"
+
+namespace octet::ops::selftest {
+
+struct NormCase {
+  Index rows, dim;
+  bool has_other;  ///< delta of the forward, residual of the backward
+  WantedCodes codes;
+  bool non_finite = false;
+
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("[{}, {}]{}, {}{}", rows, dim, has_other ? " with a residual" : "", selftest::describe(codes),
+                       non_finite ? ", NaN and infinity" : "");
+  }
+};
+
+template <>
+struct OpCheck<RmsNormForward> {
+  static constexpr std::array<NormCase, 13> kCases{{
+      {0, 16, true, kE4m3fn},
+      {1, 1, false, kE4m3fn},
+      {1, 7, true, std::nullopt},
+      {3, 17, false, kE5m2},
+      {5, 64, true, kE4m3fnuz},
+      {13, 127, true, kE5m2fnuz},
+      {17, 128, false, std::nullopt},
+      {31, 513, true, kE4m3fnAnyScale},
+      {257, 96, true, kE4m3fnuzAnyScale},
+      {64, 1031, false, kE4m3fn},
+      {7, 37, false, kE4m3fn, true},
+      {7, 37, true, kE5m2, true},
+      {9, 256, false, kE4m3fnuz, true},
+  }};
+  static constexpr std::array<NormCase, 2> kThoroughCases{{{1031, 768, true, kE4m3fn}, {67, 8191, true, kE4m3fnuz}}};
+  static void run(Trial& trial, const NormCase& c);
+};
+
+template <>
+struct OpCheck<RmsNormBackward> {
+  static constexpr std::array<NormCase, 13> kCases = OpCheck<RmsNormForward>::kCases;
+  static constexpr std::array<NormCase, 2> kThoroughCases = OpCheck<RmsNormForward>::kThoroughCases;
+  static void run(Trial& trial, const NormCase& c);
+};
+
+}  // namespace octet::ops::selftest

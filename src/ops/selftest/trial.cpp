@@ -1,0 +1,108 @@
+// The rules of comparison.
+#include "ops/selftest/trial.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace octet::ops::selftest {
+namespace {
+
+/// The distance from |x| to the next larger bf16; x is finite.
+double ulp_bf16(double x) {
+  constexpr int kMantissaBits = 8;  // the leading one included
+  constexpr int kSmallestExponent = -133;
+  int exponent = 0;
+  (void)std::frexp(x, &exponent);
+  return std::ldexp(1.0, std::max(exponent - kMantissaBits, kSmallestExponent));
+}
+
+/// Both rounding to infinity and stopping at the largest finite number lie within an ulp of what overflows.
+bool overflow_matches(double got, double rounded) {
+  const double largest = 0x1.FEp127;
+  return std::signbit(got) == std::signbit(rounded) && std::abs(got) >= largest;
+}
+
+}  // namespace
+
+Allowance fraction(double factor, View x) {
+  Vector each(x.begin(), x.end());
+  for (double& value : each) value *= factor;
+  return each;
+}
+
+RowCodes Trial::row_codes(const std::optional<fp8::ScaleRule>& rule, Index rows, Index cols) {
+  RowCodes codes;
+  if (!rule) return codes;
+  codes.format = rule->format();
+  codes.rule = *rule;
+  codes.wanted = true;
+  codes.codes = output<std::uint8_t>("codes", rows * cols).data();
+  codes.scale_inverse = output<float>("scale_inverse", rows).data();
+  return codes;
+}
+
+void Trial::expect_row_codes(const RowCodes& codes, std::span<const bf16> values, Index rows, Index cols) {
+  if (!codes.wanted) return;
+  const reference::Codes want = reference::quantize_rows(values, rows, cols, codes.rule);
+  expect_same<float>("scale_inverse", {codes.scale_inverse, want.scale_inverse.size()}, want.scale_inverse);
+  expect_same<std::uint8_t>("codes", {codes.codes, want.codes.size()}, want.codes);
+}
+
+bool Trial::expect_element(std::string_view name, Index i, double got, double want, double allowed) {
+  bool holds = !std::isfinite(got);
+  if (std::isfinite(want)) {
+    const double error = std::abs(got - want);
+    holds = error <= allowed;  // false for NaN
+    const double relative = error == 0 ? 0 : error / allowed;
+    worst_error_ = std::max(worst_error_, std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative);
+  }
+  if (!holds) fail(fmt::format("{}[{}] is {}, expected {} within {:.3g}", name, i, got, want, allowed));
+  return holds;
+}
+
+void Trial::expect_bf16(std::string_view name, std::span<const bf16> got, View want, const Allowance& beyond) {
+  for (Index i = 0; i < std::ssize(got); ++i) {
+    const auto value = static_cast<double>(to_float(got[i]));
+    const auto rounded = static_cast<double>(to_float(round_to_bf16(want[i])));
+    if (std::isfinite(want[i]) && !std::isfinite(rounded)) {
+      if (overflow_matches(value, rounded)) continue;
+      return fail(fmt::format("{}[{}] is {}, expected {}", name, i, value, rounded));
+    }
+    if (!expect_element(name, i, value, rounded, ulp_bf16(rounded) + beyond[i])) return;
+  }
+}
+
+void Trial::expect_near(std::string_view name, std::span<const float> got, View want, const Allowance& allowed) {
+  for (Index i = 0; i < std::ssize(got); ++i) {
+    if (!expect_element(name, i, static_cast<double>(got[i]), want[i], allowed[i])) return;
+  }
+}
+
+void Trial::expect_near(std::string_view name, std::span<const double> got, View want, const Allowance& allowed) {
+  for (Index i = 0; i < std::ssize(got); ++i) {
+    if (!expect_element(name, i, got[i], want[i], allowed[i])) return;
+  }
+}
+
+void Trial::expect_visible(std::string_view name, std::span<const bf16> got, View want) {
+  for (Index i = 0; i < std::ssize(got); ++i) {
+    if (std::isfinite(want[i])) continue;
+    if (!expect_element(name, i, static_cast<double>(to_float(got[i])), want[i], 0)) return;
+  }
+}
+
+std::uint64_t Trial::mix_outputs(std::uint64_t digest) const {
+  constexpr std::uint64_t kPrime = 0x100000001b3U;  // FNV-1a's
+  for (const std::span<std::byte> bytes : outputs_) {
+    for (const std::byte byte : bytes) digest = (digest ^ static_cast<std::uint8_t>(byte)) * kPrime;
+  }
+  return digest;
+}
+
+void Trial::look_for_damage() {
+  for (const GuardedBuffer& buffer : buffers_) {
+    if (std::string damage = buffer.damage(); !damage.empty()) return fail(std::move(damage));
+  }
+}
+
+}  // namespace octet::ops::selftest

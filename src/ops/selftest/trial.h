@@ -1,0 +1,132 @@
+// Trial: one run of one op on one case: its guarded buffers, the run itself, and the comparisons that follow.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "ops/backend.h"
+#include "ops/reference/casts.h"
+#include "ops/selftest/guarded_buffer.h"
+#include "ops/selftest/inputs.h"
+
+namespace octet::ops::selftest {
+
+/// An absolute error for each element of an output, or one for all of them.
+class Allowance {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a number and a vector are both written where an allowance is meant
+  Allowance(double all) : each_{all} {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Allowance(Vector each) : each_(std::move(each)), same_(false) {}
+
+  [[nodiscard]] double operator[](Index i) const { return each_[same_ ? 0 : i]; }
+
+ private:
+  Vector each_;
+  bool same_ = true;
+};
+
+/// factor * x, as an allowance.
+[[nodiscard]] Allowance fraction(double factor, View x);
+
+class Trial {
+ public:
+  explicit Trial(const Backend& backend) : backend_(backend), allocator_(backend.device().allocator()) {}
+
+  /// A copy of `values` that the op must leave as it is.
+  template <typename T>
+  [[nodiscard]] const T* input(std::string_view name, const std::vector<T>& values) {
+    T* copy = updated(name, values).data();
+    buffers_.back().freeze();
+    outputs_.pop_back();
+    return copy;
+  }
+
+  /// Memory that the op must fill.
+  template <typename T>
+  [[nodiscard]] std::span<T> output(std::string_view name, Index count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    buffers_.emplace_back(name, allocator_, static_cast<std::size_t>(count) * sizeof(T));
+    outputs_.push_back(buffers_.back().data());
+    return {reinterpret_cast<T*>(buffers_.back().data().data()), static_cast<std::size_t>(count)};
+  }
+
+  /// A copy of `initial` that the op changes.
+  template <typename T>
+  [[nodiscard]] std::span<T> updated(std::string_view name, const std::vector<T>& initial) {
+    const std::span<T> copy = output<T>(name, std::ssize(initial));
+    std::copy(initial.begin(), initial.end(), copy.begin());
+    return copy;
+  }
+
+  /// Room for the codes of a bf16 output [rows, cols]; nothing without a rule.
+  [[nodiscard]] RowCodes row_codes(const std::optional<fp8::ScaleRule>& rule, Index rows, Index cols);
+
+  /// Runs the op with exactly the workspace that it asks for, and looks for damaged memory.
+  template <typename Op>
+  void run(const Op& op) {
+    buffers_.emplace_back("its workspace", allocator_, backend_.workspace_bytes(op));
+    backend_.run(op, buffers_.back().data());
+    look_for_damage();
+  }
+
+  /// The very same bytes.
+  template <typename T>
+  void expect_same(std::string_view name, std::span<const T> got, const std::vector<T>& want) {
+    for (Index i = 0; i < std::ssize(got); ++i) {
+      if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
+      return fail(fmt::format("{}[{}] is {}, expected {}", name, i, shown(got[i]), shown(want[i])));
+    }
+  }
+
+  /// Within one ulp of `want` rounded to bf16, plus `beyond`; not finite where `want` is not.
+  void expect_bf16(std::string_view name, std::span<const bf16> got, View want, const Allowance& beyond = 0.0);
+  /// Within `allowed` of `want`; not finite where `want` is not.
+  void expect_near(std::string_view name, std::span<const float> got, View want, const Allowance& allowed);
+  void expect_near(std::string_view name, std::span<const double> got, View want, const Allowance& allowed);
+  /// Not finite where `want` is not; elsewhere anything: blocks of a product may carry a NaN over to their neighbours.
+  void expect_visible(std::string_view name, std::span<const bf16> got, View want);
+  /// The codes are those of a plain cast of `values` [rows, cols].
+  void expect_row_codes(const RowCodes& codes, std::span<const bf16> values, Index rows, Index cols);
+
+  void fail(std::string message) {
+    if (failure_.empty()) failure_ = std::move(message);
+  }
+  /// The first failure; empty where all went well.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// The largest error in units of what was allowed.
+  [[nodiscard]] double worst_error() const { return worst_error_; }
+  /// `digest` with every output byte mixed in.
+  [[nodiscard]] std::uint64_t mix_outputs(std::uint64_t digest) const;
+
+ private:
+  template <typename T>
+  static std::string shown(T value) {
+    if constexpr (std::is_same_v<T, bf16>) {
+      return fmt::format("{} ({:#06x})", to_float(value), value.bits);
+    } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+      return fmt::format("{:#04x}", value);
+    } else {
+      return fmt::format("{}", value);
+    }
+  }
+
+  /// Returns false after the first element that broke the rule.
+  bool expect_element(std::string_view name, Index i, double got, double want, double allowed);
+  void look_for_damage();
+
+  const Backend& backend_;
+  ArenaAllocator allocator_;
+  std::vector<GuardedBuffer> buffers_;
+  std::vector<std::span<std::byte>> outputs_;
+  double worst_error_ = 0;
+  std::string failure_;
+};
+
+}  // namespace octet::ops::selftest

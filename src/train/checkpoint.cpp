@@ -1,0 +1,230 @@
+#include "train/checkpoint.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "io/config_text.h"
+#include "io/safetensors.h"
+
+namespace octet {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr int kVersion = 1;
+constexpr std::string_view kPartial = ".partial";
+
+/// One checkpoint tensor: rows of a parameter, in master weights or a moment.
+struct Piece {
+  std::string name;
+  std::int64_t rows, cols;
+  float* data;
+};
+
+/// The rows of each parameter under checkpoint names, in one of a slab's fp32 arrays.
+std::vector<Piece> pieces_of(const Parameters& parameters, std::string_view prefix,
+                             const Tensor& (Slab::*array)() const) {
+  std::vector<Piece> pieces;
+  for (const Slab& slab : parameters.slabs()) {
+    for (const Parameter& parameter : slab.parameters()) {
+      float* data = (slab.*array)().ptr<float>() + parameter.offset;
+      for (const ParameterPart& part : parameter.parts) {
+        pieces.push_back({std::string(prefix) + part.name, part.rows, parameter.cols, data});
+        data += part.rows * parameter.cols;
+      }
+    }
+  }
+  return pieces;
+}
+
+std::vector<std::uint64_t> shape_of(const Piece& piece) {
+  const auto cols = static_cast<std::uint64_t>(piece.cols);
+  if (piece.rows == 1) return {cols};
+  return {static_cast<std::uint64_t>(piece.rows), cols};
+}
+
+std::span<const std::byte> bytes_of(const Piece& piece) {
+  return std::as_bytes(std::span(piece.data, static_cast<std::size_t>(piece.rows * piece.cols)));
+}
+
+void write_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
+  std::vector<FileTensor> tensors;
+  for (const Piece& piece : pieces) {
+    tensors.push_back({piece.name, FileDType::f32, shape_of(piece), bytes_of(piece)});
+  }
+  write_safetensors(path, tensors, {{"format", "octet"}});
+}
+
+std::string shape_text(std::span<const std::uint64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+/// Reads every piece; complains about the first few tensors that are missing or of another shape.
+void read_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
+  const SafetensorsFile file = SafetensorsFile::open(path);
+  if (!file.verify()) throw UserError("{} carries no checksums: it was not written by octet", path.string());
+  std::vector<std::string> differences;
+  for (const Piece& piece : pieces) {
+    const FileTensor* tensor = file.find(piece.name);
+    const auto shape = shape_of(piece);
+    if (tensor == nullptr) {
+      differences.push_back(fmt::format("{} is missing", piece.name));
+    } else if (tensor->shape != shape || tensor->dtype != FileDType::f32) {
+      differences.push_back(fmt::format("{} is {}{}, the model has F32{}", piece.name, file_dtype_name(tensor->dtype),
+                                        shape_text(tensor->shape), shape_text(shape)));
+    } else {
+      std::copy_n(tensor->bytes.data(), tensor->bytes.size(), reinterpret_cast<std::byte*>(piece.data));
+    }
+  }
+  if (differences.empty() && file.tensors().size() == pieces.size()) return;
+  if (differences.empty()) differences.push_back("it has tensors that the model has not");
+  differences.resize(std::min<std::size_t>(differences.size(), 3));
+  throw UserError("{} is a checkpoint of another model: {}", path.string(), fmt::join(differences, "; "));
+}
+
+json describe(const Config& config, const TrainState& state) {
+  const json all = config_json(config);
+  return {{"version", kVersion},
+          {"step", state.step},
+          {"loader", {{"epoch", state.loader.epoch}, {"next", state.loader.next}}},
+          {"model", all.at("model")},
+          {"order", {{"seed", config.training.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
+}
+
+std::string checksum_text(const json& description) {
+  const std::string text = description.dump();
+  return fmt::format("{:016x}", checksum(std::as_bytes(std::span(text))));
+}
+
+/// The first keys in which two flat objects differ, "dim: 256 here, 512 there".
+std::string differences_between(const json& checkpoint, const json& wanted) {
+  std::vector<std::string> found;
+  const json a = checkpoint.flatten();
+  const json b = wanted.flatten();
+  for (const auto& [key, value] : b.items()) {
+    const json other = a.value(key, json());
+    if (other == value) continue;
+    std::string name = key.substr(1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    found.push_back(fmt::format("{} is {} in the checkpoint and {} here", name, other.dump(), value.dump()));
+  }
+  found.resize(std::min<std::size_t>(found.size(), 3));
+  return fmt::format("{}", fmt::join(found, "; "));
+}
+
+json read_state(const fs::path& path) {
+  json state;
+  try {
+    state = json::parse(read_file(path));
+    const std::string expected = state.at("checksum").get<std::string>();
+    state.erase("checksum");
+    if (checksum_text(state) != expected) throw UserError("{} is damaged: its checksum does not match", path.string());
+    if (state.at("version").get<int>() != kVersion) {
+      throw UserError("{} has version {}, this octet reads {}", path.string(), state.at("version").dump(), kVersion);
+    }
+  } catch (const json::exception& error) {
+    throw UserError("{} is damaged: {}", path.string(), error.what());
+  }
+  return state;
+}
+
+/// A directory is first renamed so that it never looks like a whole checkpoint, then removed.
+void discard(const fs::path& checkpoint) {
+  fs::path doomed = checkpoint;
+  doomed += kPartial;
+  fs::remove_all(doomed);
+  fs::rename(checkpoint, doomed);
+  fs::remove_all(doomed);
+}
+
+void remove_leftovers(const fs::path& directory) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    if (entry.path().extension() == kPartial) fs::remove_all(entry.path());
+  }
+}
+
+void remove_old(const fs::path& directory, std::int64_t keep) {
+  const auto checkpoints = list_checkpoints(directory);
+  const auto count = static_cast<std::int64_t>(checkpoints.size());
+  for (std::int64_t i = 0; i < count - std::max<std::int64_t>(keep, 1); ++i) {
+    discard(checkpoints[static_cast<std::size_t>(i)]);
+  }
+}
+
+std::vector<Piece> moments_of(const Parameters& parameters) {
+  auto moments = pieces_of(parameters, "m.", &Slab::first_moment);
+  const auto second = pieces_of(parameters, "v.", &Slab::second_moment);
+  moments.insert(moments.end(), second.begin(), second.end());
+  return moments;
+}
+
+}  // namespace
+
+std::vector<fs::path> list_checkpoints(const fs::path& directory) {
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && name.starts_with("step-") && !name.ends_with(kPartial)) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());  // steps are zero-padded
+  return found;
+}
+
+void save_checkpoint(const fs::path& directory, const Parameters& parameters, const Config& config,
+                     const TrainState& state, std::int64_t keep) {
+  const fs::path target = directory / fmt::format("step-{:08}", state.step);
+  fs::path partial = target;
+  partial += kPartial;
+  try {
+    make_directory(directory);
+    remove_leftovers(directory);
+    make_directory(partial);
+    write_pieces(partial / "model.safetensors", pieces_of(parameters, "", &Slab::master));
+    write_pieces(partial / "optimizer.safetensors", moments_of(parameters));
+    json description = describe(config, state);
+    description["checksum"] = checksum_text(description);
+    write_file_atomically(partial / "state.json", description.dump(2) + "\n");
+    if (fs::exists(target)) {  // the same step, written before an interruption
+      fs::path replaced = target;
+      replaced += ".replaced";
+      replaced += kPartial;
+      fs::rename(target, replaced);
+    }
+    fs::rename(partial, target);
+    sync_directory(directory);
+    remove_leftovers(directory);
+    remove_old(directory, keep);
+  } catch (const fs::filesystem_error& error) {
+    throw UserError("cannot write the checkpoint {}: {}; older checkpoints are untouched", target.string(),
+                    error.code().message());
+  }
+}
+
+TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& parameters, const Config& config,
+                           LoadOptimizer optimizer) {
+  const json state = read_state(checkpoint / "state.json");
+  TrainState result;
+  try {
+    const json wanted = describe(config, {});
+    if (state.at("model") != wanted.at("model")) {
+      throw UserError("{} is a checkpoint of another model: {}", checkpoint.string(),
+                      differences_between(state.at("model"), wanted.at("model")));
+    }
+    if (optimizer == LoadOptimizer::yes && state.at("order") != wanted.at("order")) {
+      throw UserError("{} was trained on another order of the data: {}", checkpoint.string(),
+                      differences_between(state.at("order"), wanted.at("order")));
+    }
+    result.step = state.at("step").get<std::int64_t>();
+    result.loader = {state.at("loader").at("epoch").get<std::uint64_t>(), state.at("loader").at("next").get<std::uint64_t>()};
+  } catch (const json::exception& error) {
+    throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
+  }
+  read_pieces(checkpoint / "model.safetensors", pieces_of(parameters, "", &Slab::master));
+  if (optimizer == LoadOptimizer::yes) {
+    read_pieces(checkpoint / "optimizer.safetensors", moments_of(parameters));
+  }
+  return result;
+}
+
+}  // namespace octet

@@ -1,0 +1,43 @@
+// Checkpoints: everything a run needs to go on as if it had never stopped.
+//
+// One directory per step, checkpoints/step-00000300/, of three files:
+//   model.safetensors      fp32 master weights under their checkpoint names, never FP8
+//   optimizer.safetensors  m.<name> and v.<name>, fp32
+//   state.json             version, step, data position, seed, the model's configuration, a checksum of itself
+// It is written beside as step-00000300.partial, brought to disk file by file, and renamed: a directory without the
+// suffix is whole. Tensors carry checksums that loading verifies.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "data/loader.h"
+#include "io/config.h"
+#include "model/parameters.h"
+
+namespace octet {
+
+/// What a checkpoint holds besides tensors.
+struct TrainState {
+  std::int64_t step = 0;  ///< steps done
+  LoaderState loader;
+};
+
+/// Writes the checkpoint of `state.step` below `directory` and then removes all but the newest `keep`.
+/// Throws UserError when the disk refuses; older checkpoints are then untouched.
+void save_checkpoint(const std::filesystem::path& directory, const Parameters& parameters, const Config& config,
+                     const TrainState& state, std::int64_t keep);
+
+/// The whole checkpoints below `directory`, oldest first; empty where there are none.
+[[nodiscard]] std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
+
+enum class LoadOptimizer : std::uint8_t { yes, no };
+
+/// Fills master weights (and moments) from one checkpoint directory. Throws UserError, and names the tensor, for a
+/// damaged file, and the first differences for another model's or another data order's checkpoint.
+[[nodiscard]] TrainState load_checkpoint(const std::filesystem::path& checkpoint, const Parameters& parameters,
+                                         const Config& config, LoadOptimizer optimizer);
+
+}  // namespace octet

@@ -1,0 +1,132 @@
+#include "train/engine.h"
+
+#include <cmath>
+
+namespace octet {
+
+bool StepOutcome::finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
+
+Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model)
+    : config_(config),
+      shape_{config.training.batch_size, config.training.seq_len},
+      backend_(std::move(backend)),
+      model_(std::move(model)),
+      run_(*backend_, *memory_) {
+  plan_memory();
+}
+
+void Engine::take_persistent(Memory& memory) {
+  const std::int64_t rows = shape_.batch * config_.training.accumulate;
+  inputs_ = memory.allocate("inputs", DType::i32, rows, shape_.seq_len, MemoryClass::workspace);
+  targets_ = memory.allocate("targets", DType::i32, rows, shape_.seq_len, MemoryClass::workspace);
+  loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
+  gradient_squares_ = memory.allocate("gradient_squares", DType::f64, 1, 1, MemoryClass::workspace);
+  scalars_ = memory.allocate("step_scalars", DType::f32, 1, 4, MemoryClass::workspace);
+  cast_counts_.saturated_and_invalid = memory.allocate("cast_counts", DType::u64, 1, 2, MemoryClass::workspace);
+  model_->allocate(memory, SlabUse::training);
+}
+
+/// Each program runs once against a Memory that only takes notes.
+void Engine::plan_memory() {
+  take_persistent(*memory_);
+  run_micro_batch(0);
+  run_optimizer();
+  planned_totals_ = run_.totals();
+  run_weight_cast();
+  if (!config_.data.validation.empty()) run_validation();
+  plan_ = memory_->finish();
+}
+
+void Engine::allocate() {
+  auto memory = std::make_unique<Memory>(plan_, backend_->device().allocator());
+  run_ = ops::Executor(*backend_, *memory);
+  take_persistent(*memory);
+  memory_ = std::move(memory);  // the planning Memory goes last: the buffers it gave out were just replaced
+  model_->prepare();
+}
+
+std::span<std::int32_t> Engine::inputs() {
+  return {inputs_.ptr<std::int32_t>(), static_cast<std::size_t>(tokens_per_step())};
+}
+
+std::span<std::int32_t> Engine::targets() {
+  return {targets_.ptr<std::int32_t>(), static_cast<std::size_t>(tokens_per_step())};
+}
+
+void Engine::run_micro_batch(std::int64_t index) {
+  const ProgramScope program(*memory_, "train");
+  const Tensor inputs = inputs_.tensor().row_range(index * shape_.batch, shape_.batch);
+  const Tensor targets = targets_.tensor().row_range(index * shape_.batch, shape_.batch);
+  const auto gradient_scale = static_cast<float>(1.0 / static_cast<double>(tokens_per_step()));
+  model_->train(run_, {shape_, inputs.ptr<std::int32_t>(), targets.ptr<std::int32_t>()}, gradient_scale, index > 0,
+                loss_sum_.ptr<double>());
+}
+
+void Engine::sum_gradient_squares() {
+  for (const Slab& slab : model_->parameters().slabs()) {
+    run_(ops::SumOfSquares{slab.gradients().ptr<float>(), gradient_squares_.ptr<double>(), slab.numel()});
+  }
+}
+
+StepOutcome Engine::compute_gradients() {
+  *loss_sum_.ptr<double>() = 0;
+  *gradient_squares_.ptr<double>() = 0;
+  for (std::int64_t i = 0; i < config_.training.accumulate; ++i) run_micro_batch(i);
+  sum_gradient_squares();
+  return {*loss_sum_.ptr<double>() / static_cast<double>(tokens_per_step()),
+          std::sqrt(*gradient_squares_.ptr<double>())};
+}
+
+void Engine::run_optimizer() {
+  const ProgramScope program(*memory_, "optimizer");
+  const auto* scalars = reinterpret_cast<const ops::StepScalars*>(scalars_.ptr<float>());
+  const Config::Optimizer& adam = config_.optimizer;
+  const auto update_range = [&](const Slab& slab, std::int64_t begin, std::int64_t end, double weight_decay) {
+    if (begin == end) return;
+    const auto at = [begin](auto* first) { return first == nullptr ? nullptr : first + begin; };
+    run_(ops::AdamW{at(slab.master().ptr<float>()), at(slab.weights().ptr<bf16>()), at(slab.gradients().ptr<float>()),
+                    at(slab.first_moment().ptr<float>()), at(slab.second_moment().ptr<float>()), scalars, end - begin,
+                    static_cast<float>(adam.beta1), static_cast<float>(adam.beta2), static_cast<float>(adam.eps),
+                    static_cast<float>(weight_decay)});
+  };
+  for (const Slab& slab : model_->parameters().slabs()) {
+    update_range(slab, 0, slab.decaying(), adam.weight_decay);
+    update_range(slab, slab.decaying(), slab.numel(), 0.0);
+  }
+  model_->cast_weights(run_);
+}
+
+void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
+  const Config::Optimizer& adam = config_.optimizer;
+  const double clip = adam.clip_norm > 0 && grad_norm > adam.clip_norm ? adam.clip_norm / grad_norm : 1.0;
+  auto* scalars = reinterpret_cast<ops::StepScalars*>(scalars_.ptr<float>());
+  *scalars = {static_cast<float>(learning_rate), static_cast<float>(clip),
+              static_cast<float>(1.0 - std::pow(adam.beta1, static_cast<double>(step))),
+              static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step)))};
+  run_optimizer();
+}
+
+void Engine::run_validation() {
+  const ProgramScope program(*memory_, "validate");
+  model_->validate(run_, {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()}, loss_sum_.ptr<double>());
+}
+
+void Engine::watch_casts() { model_->watch_casts(&cast_counts_); }
+
+double Engine::validate() {
+  *loss_sum_.ptr<double>() = 0;
+  run_validation();
+  return *loss_sum_.ptr<double>() / static_cast<double>(tokens_per_micro_batch());
+}
+
+void Engine::run_weight_cast() {
+  const ProgramScope program(*memory_, "cast_weights");
+  model_->cast_weights(run_);
+}
+
+void Engine::weights_changed() {
+  model_->parameters().round_weights();
+  run_weight_cast();
+}
+
+}  // namespace octet

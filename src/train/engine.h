@@ -1,0 +1,82 @@
+// Engine: a model on a device with its memory, and what one optimizer step does to it. Knows no files and no loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "io/config.h"
+#include "model/llama.h"
+#include "ops/executor.h"
+
+namespace octet {
+
+/// What a step came to. Loss in nats per token, the mean over all micro-batches; norm of the unclipped gradient.
+struct StepOutcome {
+  double loss = 0;
+  double grad_norm = 0;
+  [[nodiscard]] bool finite() const;
+};
+
+class Engine {
+ public:
+  Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model);
+
+  /// Allocates the planned arena. Until then only the plan exists.
+  void allocate();
+
+  /// Where the caller puts the tokens of the next step: [accumulate * batch, seq_len] each.
+  [[nodiscard]] std::span<std::int32_t> inputs();
+  [[nodiscard]] std::span<std::int32_t> targets();
+
+  /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are.
+  [[nodiscard]] StepOutcome compute_gradients();
+  /// AdamW with the gradient clipped to `optimizer.clip_norm`, then the weights' FP8 codes. `step` counts from 1.
+  void update(std::int64_t step, double learning_rate, double grad_norm);
+  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets().
+  [[nodiscard]] double validate();
+  /// Counts what the casts of the next step do; see `cast_counts`.
+  void watch_casts();
+  [[nodiscard]] const CastCounts& cast_counts() const { return cast_counts_; }
+  /// After weights were set from outside: an initial seed or a checkpoint.
+  void weights_changed();
+
+  [[nodiscard]] Llama& model() { return *model_; }
+  [[nodiscard]] const Llama& model() const { return *model_; }
+  [[nodiscard]] ops::Executor& executor() { return run_; }
+  [[nodiscard]] const ops::Executor& executor() const { return run_; }
+  [[nodiscard]] const ops::Backend& backend() const { return *backend_; }
+  [[nodiscard]] const MemoryPlan& plan() const { return plan_; }
+  [[nodiscard]] std::size_t measured_peak() const { return memory_ ? memory_->measured_peak() : 0; }
+  [[nodiscard]] std::int64_t tokens_per_step() const { return tokens_per_micro_batch() * config_.training.accumulate; }
+  [[nodiscard]] std::int64_t tokens_per_micro_batch() const { return shape_.tokens(); }
+  /// Ops, FLOPs and bytes of one micro-batch and the optimizer, from the dry run.
+  [[nodiscard]] const std::map<std::string_view, ops::OpTotals>& planned_totals() const { return planned_totals_; }
+
+ private:
+  void take_persistent(Memory& memory);
+  void run_micro_batch(std::int64_t index);
+  void sum_gradient_squares();
+  void run_optimizer();
+  void run_weight_cast();
+  void run_validation();
+  void plan_memory();
+
+  Config config_;
+  BatchShape shape_;
+  std::unique_ptr<ops::Backend> backend_;
+  std::unique_ptr<Llama> model_;
+  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
+  ops::Executor run_;
+  MemoryPlan plan_;
+  std::map<std::string_view, ops::OpTotals> planned_totals_;
+  Buffer inputs_, targets_;    // [accumulate * batch, seq_len] i32
+  Buffer loss_sum_;            // [1] f64
+  Buffer gradient_squares_;    // [1] f64
+  Buffer scalars_;             // [1, 4] f32: ops::StepScalars
+  CastCounts cast_counts_;
+};
+
+}  // namespace octet

@@ -1,0 +1,95 @@
+#include "train/generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/random.h"
+#include "data/byte_tokenizer.h"
+#include "train/checkpoint.h"
+#include "train/model_setup.h"
+
+namespace octet {
+namespace {
+
+constexpr std::string_view kProgram = "decode";
+
+/// Draws from softmax(logits / temperature) over the top_k likeliest tokens.
+std::int32_t sample(std::span<const bf16> logits, const SamplingOptions& options, std::uint64_t position) {
+  std::vector<std::int32_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto value = [&](std::int32_t token) { return to_float(logits[static_cast<std::size_t>(token)]); };
+  const auto kept = options.top_k > 0 ? std::min(order.size(), static_cast<std::size_t>(options.top_k)) : order.size();
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                    [&](std::int32_t a, std::int32_t b) { return value(a) != value(b) ? value(a) > value(b) : a < b; });
+  order.resize(options.temperature > 0 ? kept : 1);
+  std::vector<double> cumulative;
+  double total = 0;
+  for (const std::int32_t token : order) {
+    total += options.temperature > 0 ? std::exp((value(token) - value(order.front())) / options.temperature) : 1.0;
+    cumulative.push_back(total);
+  }
+  const double draw = uniform(philox(options.seed, position, stream_of("sampling"))[0]) * total;
+  const auto chosen = std::upper_bound(cumulative.begin(), cumulative.end(), draw) - cumulative.begin();
+  return order[static_cast<std::size_t>(std::min<std::ptrdiff_t>(chosen, std::ssize(order) - 1))];
+}
+
+}  // namespace
+
+Generator::Generator(const std::filesystem::path& run_directory)
+    : config_(load_config(run_directory / "config.toml").config), backend_(make_backend(config_)) {
+  const auto checkpoints = list_checkpoints(run_directory / "checkpoints");
+  if (checkpoints.empty()) throw UserError("{} holds no checkpoint to generate from", run_directory.string());
+  checkpoint_ = checkpoints.back();
+}
+
+void Generator::prepare(std::int64_t capacity) {
+  model_ = make_model(config_, *backend_);
+  decoder_ = std::make_unique<LlamaDecoder>(*model_, capacity);
+  Memory planner;
+  model_->allocate(planner, SlabUse::inference);
+  decoder_->allocate(planner);
+  ops::Executor plan(*backend_, planner);
+  {
+    const ProgramScope program(planner, kProgram);
+    (void)decoder_->step(plan, 0);
+  }
+  {
+    const ProgramScope program(planner, "cast_weights");
+    model_->cast_weights(plan);
+  }
+  memory_ = std::make_unique<Memory>(planner.finish(), backend_->device().allocator());
+  model_->allocate(*memory_, SlabUse::inference);
+  decoder_->allocate(*memory_);
+  model_->prepare();
+  (void)load_checkpoint(checkpoint_, model_->parameters(), config_, LoadOptimizer::no);
+  model_->parameters().round_weights();
+  ops::Executor run(*backend_, *memory_);
+  const ProgramScope program(*memory_, "cast_weights");
+  model_->cast_weights(run);
+}
+
+std::string Generator::generate(std::string_view prompt, const SamplingOptions& options,
+                                const std::function<void(std::string_view)>& on_text) {
+  const ByteTokenizer tokenizer;
+  std::vector<std::int32_t> tokens;
+  tokenizer.encode(prompt, tokens);
+  if (tokens.empty()) throw UserError("--prompt is empty: give the text to continue");
+  const std::int64_t total = std::ssize(tokens) + options.tokens;
+  prepare(total);
+  ops::Executor run(*backend_, *memory_);
+  std::string text(prompt);
+  for (std::int64_t position = 0; position + 1 < total; ++position) {
+    const ProgramScope program(*memory_, kProgram);
+    const auto logits = decoder_->step(run, tokens[static_cast<std::size_t>(position)]);
+    if (position + 1 < std::ssize(tokens)) continue;  // still reading the prompt
+    tokens.push_back(sample(logits, options, static_cast<std::uint64_t>(position)));
+    const std::string piece = tokenizer.decode(std::span(tokens).last(1));
+    on_text(piece);
+    text += piece;
+  }
+  return text;
+}
+
+}  // namespace octet

@@ -1,0 +1,86 @@
+#include "train/model_setup.h"
+
+#include <algorithm>
+
+#include "fp8/demonstration.h"
+#include "ops/cpu/cpu_backend.h"
+
+namespace octet {
+
+std::unique_ptr<ops::Backend> make_backend(const Config& config) {
+  return ops::make_cpu_backend(static_cast<int>(config.runtime.threads));
+}
+
+fp8::FormatFamily choose_family(const Config& config, const ops::Backend& backend) {
+  const auto families = backend.device().families();
+  if (config.precision.fp8_format == Config::Fp8Format::automatic) return families.front();
+  const auto wanted = config.precision.fp8_format == Config::Fp8Format::fnuz ? fp8::FormatFamily::fnuz : fp8::FormatFamily::ocp;
+  if (std::find(families.begin(), families.end(), wanted) != families.end()) return wanted;
+  throw UserError("precision.fp8_format = \"{}\" asks for {}, but device {} computes in {}: use \"auto\"",
+                  config_name(config.precision.fp8_format), fp8::name(fp8::forward_format(wanted)), backend.name(),
+                  fp8::name(fp8::forward_format(families.front())));
+}
+
+void check_fp8_max(const Config& config, fp8::FormatFamily family) {
+  const double wanted = config.precision.fp8_max;
+  const fp8::Format format = fp8::forward_format(family);
+  const double maximum = fp8::info(format).max;
+  if (wanted == 0 || wanted == maximum) return;
+  throw UserError("precision.fp8_max = {} is refused: {} ends at {}, values scaled for another maximum are clipped or "
+                  "become NaN without a word; remove the key (octet train --demonstrate fnuz_max_448 shows the damage)",
+                  wanted, fp8::name(format), maximum);
+}
+
+LlamaConfig llama_config(const Config& config) {
+  const Config::Model& model = config.model;
+  LlamaConfig llama;
+  llama.vocab = model.vocab_size;
+  llama.dim = model.dim;
+  llama.layers = model.n_layers;
+  llama.heads = model.n_heads;
+  llama.kv_heads = model.n_kv_heads;
+  llama.ffn_dim = model.ffn_dim;
+  llama.rope_theta = model.rope_theta;
+  if (model.rope_scaling.enabled()) {
+    llama.rope_scaling = ops::RopeScaling{model.rope_scaling.factor, model.rope_scaling.low_freq_factor,
+                                          model.rope_scaling.high_freq_factor, model.rope_scaling.original_max_seq_len};
+  }
+  llama.norm_eps = static_cast<float>(model.norm_eps);
+  llama.tied_embeddings = model.tied_embeddings;
+  llama.init_std = model.init_std;
+  return llama;
+}
+
+PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family) {
+  const Config::Precision& precision = config.precision;
+  return {fp8::find_recipe(config_name(precision.recipe)), family, precision.skip, precision.min_size,
+          precision.head == Config::HeadPrecision::fp8};
+}
+
+namespace {
+
+std::unique_ptr<Llama> build(const Config& config, PrecisionOptions precision) {
+  const auto weight_codes = config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
+  return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
+                                 config.training.seq_len, std::move(precision), weight_codes);
+}
+
+}  // namespace
+
+std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend) {
+  const fp8::FormatFamily family = choose_family(config, backend);
+  check_fp8_max(config, family);
+  return build(config, precision_options(config, family));
+}
+
+std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend) {
+  const fp8::FormatFamily family = choose_family(config, backend);
+  PrecisionOptions precision = precision_options(config, family);
+  if (family != fp8::FormatFamily::fnuz || !precision.recipe->uses_fp8()) {
+    throw UserError("--demonstrate fnuz_max_448 shows a fault of e4m3fnuz: add --recipe rowwise --fp8-format fnuz");
+  }
+  precision.faulty_rule = fp8::demonstration::fnuz_scaled_for_448(precision.recipe->power_of_two);
+  return build(config, std::move(precision));
+}
+
+}  // namespace octet

@@ -1,0 +1,31 @@
+// From a configuration to a model: the only place that knows both.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fp8/format_family.h"
+#include "io/config.h"
+#include "model/llama.h"
+#include "ops/backend.h"
+
+namespace octet {
+
+[[nodiscard]] std::unique_ptr<ops::Backend> make_backend(const Config& config);
+
+/// The format family that `precision.fp8_format` stands for on this device. UserError names both where the device lacks
+/// it; "auto" takes the device's own.
+[[nodiscard]] fp8::FormatFamily choose_family(const Config& config, const ops::Backend& backend);
+
+/// UserError where `precision.fp8_max` names another maximum than the format's: values between the two would be clipped
+/// or become NaN, silently.
+void check_fp8_max(const Config& config, fp8::FormatFamily family);
+
+[[nodiscard]] LlamaConfig llama_config(const Config& config);
+[[nodiscard]] PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family);
+[[nodiscard]] std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend);
+/// The published fault, on purpose: e4m3fnuz codes with scales for a maximum of 448. UserError for any other format.
+[[nodiscard]] std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend);
+
+}  // namespace octet

@@ -1,0 +1,84 @@
+#include "train/run_directory.h"
+
+#include <cmath>
+#include <system_error>
+
+#include "core/error.h"
+#include "io/files.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRunFile = "run.json";
+constexpr const char* kMetricsFile = "metrics.jsonl";
+
+/// Keeps the lines of steps up to `last_step`; a last line cut short by a kill goes too.
+void truncate_metrics(const fs::path& path, std::int64_t last_step) {
+  std::ifstream lines(path);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    const auto parsed = nlohmann::json::parse(line, nullptr, false);
+    if (parsed.is_discarded() || !parsed.is_object() || parsed.value("step", last_step + 1) > last_step) break;
+    kept += line + "\n";
+  }
+  write_file_atomically(path, kept);
+}
+
+}  // namespace
+
+nlohmann::ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json StepRecord::json() const {
+  nlohmann::ordered_json line = {{"step", step},
+                                 {"loss", number_or_null(loss)},
+                                 {"grad_norm", number_or_null(grad_norm)},
+                                 {"lr", learning_rate},
+                                 {"tokens_per_second", tokens_per_second},
+                                 {"ms", milliseconds},
+                                 {"memory_bytes", memory_bytes}};
+  if (val_loss) line["val_loss"] = number_or_null(*val_loss);
+  if (skipped) line["skipped"] = true;
+  return line;
+}
+
+RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
+  metrics_.open(path_ / kMetricsFile, std::ios::app);
+  if (!metrics_) throw UserError("cannot write {}: is the directory read-only?", (path_ / kMetricsFile).string());
+}
+
+RunDirectory RunDirectory::create(const fs::path& path) {
+  if (holds_run(path)) {
+    throw UserError("{} already holds a run: continue it with --resume, or choose another --run-dir", path.string());
+  }
+  std::error_code none;
+  if (fs::exists(path, none) && !fs::is_empty(path, none)) {
+    throw UserError("{} is not empty and holds no run: choose another --run-dir", path.string());
+  }
+  make_directory(path);
+  return RunDirectory(path);
+}
+
+RunDirectory RunDirectory::resume(const fs::path& path, std::int64_t last_step) {
+  truncate_metrics(path / kMetricsFile, last_step);
+  return RunDirectory(path);
+}
+
+bool RunDirectory::holds_run(const fs::path& path) {
+  std::error_code none;
+  return fs::exists(path / kRunFile, none) || fs::exists(path / kMetricsFile, none);
+}
+
+void RunDirectory::write_run(const nlohmann::ordered_json& run) const {
+  write_file_atomically(path_ / kRunFile, run.dump(2) + "\n");
+}
+
+void RunDirectory::append(const StepRecord& record) {
+  metrics_ << record.json().dump() << '\n' << std::flush;
+  if (!metrics_) throw UserError("cannot append to {}: the disk may be full; the last checkpoint is good", (path_ / kMetricsFile).string());
+}
+
+}  // namespace octet

@@ -1,0 +1,108 @@
+#include "train/run_record.h"
+
+#include "core/version.h"
+#include "io/config_text.h"
+#include "io/files.h"
+#include "train/model_setup.h"
+
+namespace octet {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json describe_result(const RunResult& result) {
+  ordered_json json = {{"train_loss", number_or_null(result.train_loss)},
+                       {"tokens_per_second", result.tokens_per_second},
+                       {"ms_per_step", result.ms_per_step},
+                       {"fp8_codes_used", result.fp8_codes_used}};
+  if (result.val_loss) json["val_loss"] = number_or_null(*result.val_loss);
+  return json;
+}
+
+/// The fault shown on purpose: shares of all casts so far, and what Octet says to whoever asks for it otherwise.
+ordered_json describe_demonstration(const Engine& engine, const Config& config) {
+  const CastCounts& counts = engine.cast_counts();
+  const auto all = static_cast<double>(std::max<std::uint64_t>(counts.elements, 1));
+  std::string refused;
+  try {
+    Config asked = config;
+    asked.precision.fp8_max = fp8::info(fp8::Format::e4m3fn).max;
+    check_fp8_max(asked, fp8::FormatFamily::fnuz);
+  } catch (const UserError& error) {
+    refused = error.what();
+  }
+  check(!refused.empty(), "a maximum of 448 for e4m3fnuz is refused");
+  return {{"fault", "fnuz_max_448"},
+          {"saturated_share", static_cast<double>(counts.saturated()) / all},
+          {"nan_share_unsaturated", static_cast<double>(counts.invalid()) / all},
+          {"refused_message", refused}};
+}
+
+}  // namespace
+
+RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,
+                      std::vector<std::string> command_line) {
+  return {std::filesystem::absolute(run_directory).lexically_normal().filename().string(),
+          std::move(command_line),
+          iso_time(),
+          binary_hash(),
+          machine_facts(),
+          config_json(loaded.config),
+          origins_json(loaded.origins)};
+}
+
+ordered_json describe_precision(const Llama& model) {
+  const PrecisionPlan& plan = model.precision();
+  ordered_json layers = ordered_json::array();
+  for (const LayerChoice& choice : plan.table()) {
+    layers.push_back({{"layer", choice.layer}, {"m", choice.m}, {"n", choice.n}, {"k", choice.k},
+                      {"precision", choice.precision}, {"reason", choice.reason}});
+  }
+  const bool fp8 = plan.options().recipe->uses_fp8();
+  return {{"recipe", plan.options().recipe->name},
+          {"format", fp8 ? fp8::name(fp8::forward_format(plan.options().family)) : ""},
+          {"layers_fp8", plan.layers_in_fp8()},
+          {"layers", layers}};
+}
+
+ordered_json describe_memory(const Engine& engine) {
+  ordered_json categories = ordered_json::object();
+  for (const auto& [memory_class, bytes] : engine.plan().at_peak()) categories[std::string(name(memory_class))] = bytes;
+  ordered_json json = {{"planned_bytes", engine.plan().arena_bytes}, {"categories", categories}};
+  if (engine.measured_peak() > 0) json["measured_bytes"] = engine.measured_peak();
+  return json;
+}
+
+ordered_json describe_model(const Llama& model, std::int64_t seq_len) {
+  return {{"parameters", model.parameters().count()}, {"flops_per_token", model.config().flops_per_token(seq_len)}};
+}
+
+ordered_json describe_run(const RunFacts& facts, const std::string& status, const Engine& engine, const Config& config,
+                          const std::optional<RunResult>& result, bool demonstrates_fault) {
+  ordered_json run = {{"version", 1},
+                      {"name", facts.name},
+                      {"status", status},
+                      {"command_line", facts.command_line},
+                      {"commit", kCommit},
+                      {"binary_hash", facts.binary_hash},
+                      {"started", facts.started}};
+  if (status != "running") run["finished"] = iso_time();
+  run["config"] = facts.config;
+  run["origins"] = facts.origins;
+  run["machine"] = {{"cpu", facts.machine.cpu}, {"cores", facts.machine.cores}, {"isa", facts.machine.isa},
+                    {"memory_bytes", facts.machine.memory_bytes},
+                    {"device", engine.backend().device().description()}};
+  run["libraries"] = library_versions();
+  run["model"] = describe_model(engine.model(), config.training.seq_len);
+  run["precision"] = describe_precision(engine.model());
+  run["memory"] = describe_memory(engine);
+  if (result) run["result"] = describe_result(*result);
+  if (demonstrates_fault && engine.measured_peak() > 0) run["demonstration"] = describe_demonstration(engine, config);
+  return run;
+}
+
+void write_config(const RunDirectory& directory, const LoadedConfig& loaded) {
+  write_file_atomically(directory.path() / "config.toml", show_config(loaded.config, loaded.origins));
+}
+
+}  // namespace octet

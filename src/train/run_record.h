@@ -1,0 +1,54 @@
+// run.json: everything one needs to know about a run to trust it, compare it and run it again.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/config.h"
+#include "train/engine.h"
+#include "train/machine.h"
+#include "train/run_directory.h"
+
+namespace octet {
+
+/// How a run ended. Losses in nats per token.
+struct RunResult {
+  double train_loss = 0;  ///< mean of the last steps
+  std::optional<double> val_loss;
+  double tokens_per_second = 0;  ///< median over steps
+  double ms_per_step = 0;        ///< median over steps
+  std::uint64_t fp8_codes_used = 0;
+};
+
+/// What is known before the first step.
+struct RunFacts {
+  std::string name;
+  std::vector<std::string> command_line;
+  std::string started;
+  std::string binary_hash;
+  MachineFacts machine;
+  nlohmann::ordered_json config;
+  nlohmann::ordered_json origins;
+};
+
+[[nodiscard]] RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,
+                                    std::vector<std::string> command_line);
+
+/// The precision table: {"recipe", "format", "layers_fp8", "layers": [...]}.
+[[nodiscard]] nlohmann::ordered_json describe_precision(const Llama& model);
+/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories"}.
+[[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
+/// {"parameters", "flops_per_token"}.
+[[nodiscard]] nlohmann::ordered_json describe_model(const Llama& model, std::int64_t seq_len);
+
+[[nodiscard]] nlohmann::ordered_json describe_run(const RunFacts& facts, const std::string& status,
+                                                  const Engine& engine, const Config& config,
+                                                  const std::optional<RunResult>& result, bool demonstrates_fault);
+
+/// Leaves the resolved configuration as config.toml, so that `octet generate RUN` needs no other file.
+void write_config(const RunDirectory& directory, const LoadedConfig& loaded);
+
+}  // namespace octet

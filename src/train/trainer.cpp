@@ -1,0 +1,216 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "train/machine.h"
+#include "train/model_setup.h"
+#include "train/non_finite.h"
+#include "train/schedule.h"
+
+namespace octet {
+namespace {
+
+/// The reported training loss is the mean over so many last steps.
+constexpr std::size_t kLossWindow = 20;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
+  if (paths.empty()) throw UserError("{} names no token shard: make one with octet tokenize", key);
+  std::vector<Shard> shards;
+  for (const std::string& path : paths) shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
+  return shards;
+}
+
+Engine make_engine(const TrainRequest& request) {
+  const Config& config = request.loaded.config;
+  auto backend = make_backend(config);
+  auto model = request.demonstrate_fault ? make_faulty_model(config, *backend) : make_model(config, *backend);
+  return {config, std::move(backend), std::move(model)};
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<int()> pending_signal)
+    : request_(std::move(request)),
+      config_(request_.loaded.config),
+      listener_(listener),
+      pending_signal_(std::move(pending_signal)),
+      engine_(make_engine(request_)) {}
+
+TrainOutcome Trainer::train() {
+  open_data();
+  begin_or_resume();
+  try {
+    TrainOutcome outcome = loop();
+    write_status(outcome.finished ? "finished" : "interrupted", outcome.result);
+    return outcome;
+  } catch (const std::exception&) {
+    write_status("failed", std::nullopt);
+    throw;
+  }
+}
+
+void Trainer::open_data() {
+  const auto seq_len = static_cast<std::uint64_t>(config_.training.seq_len);
+  loader_.emplace(open_shards(config_.data.train, config_.model.vocab_size, "data.train"), seq_len,
+                  static_cast<std::uint64_t>(config_.training.seed),
+                  config_.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored);
+  if (config_.data.validation.empty()) return;
+  const auto windows = static_cast<std::uint64_t>(config_.validation.batches * config_.training.batch_size);
+  validation_.emplace(open_shards(config_.data.validation, config_.model.vocab_size, "data.validation"), seq_len, windows);
+  if (validation_->windows() < static_cast<std::uint64_t>(config_.training.batch_size)) {
+    throw UserError("data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
+                    "smaller training.batch_size", validation_->windows(), seq_len, config_.training.batch_size);
+  }
+}
+
+void Trainer::begin_or_resume() {
+  const std::filesystem::path& path = request_.run_directory;
+  const auto checkpoints = list_checkpoints(path / "checkpoints");
+  if (request_.resume == Resume::must && checkpoints.empty()) {
+    throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto", path.string());
+  }
+  const bool resumes = request_.resume != Resume::never && !checkpoints.empty();
+  if (!resumes && request_.resume == Resume::when_there && RunDirectory::holds_run(path)) {
+    directory_.emplace(RunDirectory::resume(path, 0));  // it was stopped before its first checkpoint
+  } else if (!resumes) {
+    directory_.emplace(RunDirectory::create(path));
+  }
+  engine_.allocate();
+  const Parameters& parameters = engine_.model().parameters();
+  if (resumes) {
+    const TrainState state = load_checkpoint(checkpoints.back(), parameters, config_, LoadOptimizer::yes);
+    loader_->restore(state.loader);
+    first_step_ = state.step + 1;
+    directory_.emplace(RunDirectory::resume(path, state.step));
+  } else {
+    parameters.initialize(static_cast<std::uint64_t>(config_.training.seed));
+  }
+  engine_.weights_changed();
+  if (request_.demonstrate_fault) engine_.watch_casts();
+  facts_ = gather_facts(request_.loaded, path, request_.command_line);
+  write_config(*directory_, request_.loaded);
+  write_status("running", std::nullopt);
+}
+
+StepRecord Trainer::run_step(std::int64_t step) {
+  const double begin = now();
+  StepRecord record;
+  record.step = step;
+  record.learning_rate = learning_rate(config_, step);
+  loader_->next_batch(engine_.inputs(), engine_.targets());
+  const StepOutcome outcome = engine_.compute_gradients();
+  record.loss = outcome.loss;
+  record.grad_norm = outcome.grad_norm;
+  if (outcome.finite()) {
+    engine_.update(step, record.learning_rate, outcome.grad_norm);
+  } else {
+    handle_non_finite(record);
+  }
+  const double seconds = now() - begin;
+  record.milliseconds = seconds * 1e3;
+  record.tokens_per_second = static_cast<double>(engine_.tokens_per_step()) / seconds;
+  record.memory_bytes = resident_bytes();
+  return record;
+}
+
+void Trainer::handle_non_finite(StepRecord& record) {
+  const std::string where = find_first_non_finite(engine_);
+  if (config_.training.on_nan == Config::OnNan::stop) {
+    directory_->append(record);
+    const auto checkpoints = list_checkpoints(directory_->checkpoints());
+    throw Failure("step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
+                  "leaves such steps out", record.step, record.loss, record.grad_norm, where,
+                  checkpoints.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + checkpoints.back().string());
+  }
+  record.skipped = true;
+  listener_.on_skip(record.step, where);
+}
+
+double Trainer::validation_loss() {
+  const auto batch = static_cast<std::uint64_t>(config_.training.batch_size);
+  const auto count = static_cast<std::size_t>(engine_.tokens_per_micro_batch());
+  const std::uint64_t batches = validation_->windows() / batch;
+  double sum = 0;
+  for (std::uint64_t i = 0; i < batches; ++i) {
+    validation_->read(i * batch, engine_.inputs().first(count), engine_.targets().first(count));
+    sum += engine_.validate();
+  }
+  return sum / static_cast<double>(batches);
+}
+
+void Trainer::checkpoint(std::int64_t step) {
+  save_checkpoint(directory_->checkpoints(), engine_.model().parameters(), config_, {step, loader_->state()},
+                  config_.checkpoint.keep);
+  listener_.on_checkpoint(directory_->checkpoints(), step);
+}
+
+bool Trainer::wants_to_stop(TrainOutcome& outcome) const {
+  outcome.signal = pending_signal_();
+  if (outcome.signal != 0) return true;
+  const double limit = config_.training.max_minutes * 60;
+  return limit > 0 && now() - started_ > limit;
+}
+
+TrainOutcome Trainer::loop() {
+  const std::int64_t last = config_.training.steps;
+  listener_.on_start(engine_, first_step_, last);
+  started_ = now();
+  TrainOutcome outcome;
+  outcome.steps_done = first_step_ - 1;
+  for (std::int64_t step = first_step_; step <= last; ++step) {
+    StepRecord record = run_step(step);
+    const bool is_last = step == last;
+    const std::int64_t interval = config_.validation.interval;
+    if (validation_ && (is_last || (interval > 0 && step % interval == 0))) record.val_loss = validation_loss();
+    directory_->append(record);
+    records_.push_back(record);
+    outcome.steps_done = step;
+    const double per_step = (now() - started_) / static_cast<double>(step - first_step_ + 1);
+    listener_.on_step(record, per_step * static_cast<double>(last - step));
+    const bool stops = !is_last && wants_to_stop(outcome);
+    const std::int64_t saving = config_.checkpoint.interval;
+    if (is_last || stops || (saving > 0 && step % saving == 0)) checkpoint(step);
+    if (stops) break;
+  }
+  outcome.finished = outcome.steps_done == last;
+  summarize(outcome);
+  return outcome;
+}
+
+void Trainer::summarize(TrainOutcome& outcome) const {
+  std::vector<double> losses, speeds, times;
+  for (const StepRecord& record : records_) {
+    if (!record.skipped) losses.push_back(record.loss);
+    speeds.push_back(record.tokens_per_second);
+    times.push_back(record.milliseconds);
+    if (record.val_loss) outcome.result.val_loss = record.val_loss;
+  }
+  const auto window = static_cast<std::ptrdiff_t>(std::min(losses.size(), kLossWindow));
+  outcome.result.train_loss = window == 0 ? std::nan("") : std::accumulate(losses.end() - window, losses.end(), 0.0) / static_cast<double>(window);
+  outcome.result.tokens_per_second = median(speeds);
+  outcome.result.ms_per_step = median(times);
+  outcome.result.fp8_codes_used = engine_.executor().fp8_codes_used();
+  if (engine_.model().precision().options().recipe->uses_fp8() && outcome.result.fp8_codes_used == 0 && !records_.empty()) {
+    throw Failure("no product read an FP8 code although the recipe is {}", config_name(config_.precision.recipe));
+  }
+}
+
+void Trainer::write_status(const char* status, const std::optional<RunResult>& result) {
+  directory_->write_run(describe_run(facts_, status, engine_, config_, result, request_.demonstrate_fault));
+}
+
+}  // namespace octet

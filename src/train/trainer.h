@@ -1,0 +1,88 @@
+// The step loop: data in, steps, validation, checkpoints, metrics; stops cleanly and goes on where it stopped.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/loader.h"
+#include "io/config.h"
+#include "train/checkpoint.h"
+#include "train/engine.h"
+#include "train/run_directory.h"
+#include "train/run_record.h"
+
+namespace octet {
+
+enum class Resume : std::uint8_t {
+  never,      ///< a directory that holds a run is an error
+  must,       ///< a run with a checkpoint is expected
+  when_there  ///< goes on where there is a checkpoint, begins where there is none
+};
+
+struct TrainRequest {
+  LoadedConfig loaded;
+  std::filesystem::path run_directory;
+  Resume resume = Resume::never;
+  std::vector<std::string> command_line;
+  bool demonstrate_fault = false;  ///< trains e4m3fnuz with scales for 448 on purpose
+};
+
+/// What the loop tells whoever prints. All calls come from the loop's thread.
+class TrainListener {
+ public:
+  virtual ~TrainListener() = default;
+  virtual void on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) = 0;
+  virtual void on_step(const StepRecord& record, double seconds_left) = 0;
+  virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
+  virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
+};
+
+/// How a run ended. `signal` is what interrupted it, 0 for the wall-clock limit.
+struct TrainOutcome {
+  bool finished = false;
+  int signal = 0;
+  std::int64_t steps_done = 0;
+  RunResult result;
+};
+
+class Trainer {
+ public:
+  /// `pending_signal` returns a signal that asks the loop to stop after the current step, or 0.
+  Trainer(TrainRequest request, TrainListener& listener, std::function<int()> pending_signal);
+
+  /// Trains to the last step or to an interruption, leaving a checkpoint either way. Throws UserError for bad input and
+  /// Failure where a NaN or inf stops the run; run.json then says "failed".
+  [[nodiscard]] TrainOutcome train();
+
+ private:
+  struct Progress;
+
+  void open_data();
+  void begin_or_resume();
+  [[nodiscard]] StepRecord run_step(std::int64_t step);
+  void handle_non_finite(StepRecord& record);
+  [[nodiscard]] double validation_loss();
+  void checkpoint(std::int64_t step);
+  [[nodiscard]] TrainOutcome loop();
+  [[nodiscard]] bool wants_to_stop(TrainOutcome& outcome) const;
+  void summarize(TrainOutcome& outcome) const;
+  void write_status(const char* status, const std::optional<RunResult>& result);
+
+  TrainRequest request_;
+  const Config& config_;
+  TrainListener& listener_;
+  std::function<int()> pending_signal_;
+  Engine engine_;
+  std::optional<Loader> loader_;
+  std::optional<ValidationLoader> validation_;
+  std::optional<RunDirectory> directory_;
+  RunFacts facts_;
+  std::int64_t first_step_ = 1;
+  double started_ = 0;  ///< seconds of a steady clock
+  std::vector<StepRecord> records_;
+};
+
+}  // namespace octet

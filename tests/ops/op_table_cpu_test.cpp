@@ -1,0 +1,53 @@
+// The op table on the CPU: every op at every instruction set that this machine has, with one, two and three threads.
+#include <gtest/gtest.h>
+
+#include "ops/cpu/cpu_backend.h"
+#include "ops/op_table_results.h"
+
+namespace octet::test {
+namespace {
+
+using ops::CpuIsa;
+using ops::make_cpu_backend;
+using ops::run_selftest;
+using ops::SelftestLevel;
+using ops::SelftestResult;
+
+std::vector<CpuIsa> available_isas() {
+  std::vector<CpuIsa> isas;
+  for (const CpuIsa isa : {CpuIsa::baseline, CpuIsa::avx2, CpuIsa::avx512}) {
+    if (isa <= ops::detect_cpu_isa()) isas.push_back(isa);
+  }
+  return isas;
+}
+
+/// Products run in the matrix library, which has its own kernels for each instruction set.
+bool uses_products(std::string_view op) {
+  return op == ops::Gemm::name || op == ops::AttentionForward::name || op == ops::AttentionBackward::name;
+}
+
+/// The results that must have the same bits at every instruction set.
+std::vector<SelftestResult> without_products(std::vector<SelftestResult> results) {
+  std::erase_if(results, [](const SelftestResult& result) { return uses_products(result.op); });
+  return results;
+}
+
+TEST(OpTableCpu, EveryOpAgreesWithTheOracleAtEveryInstructionSetWithAnyNumberOfThreads) {
+  std::vector<SelftestResult> baseline;
+  for (const CpuIsa isa : available_isas()) {
+    std::vector<SelftestResult> one_thread;
+    for (const int threads : {1, 2, 3}) {
+      const std::string backend = fmt::format("cpu, {}, threads: {}", ops::name(isa), threads);
+      const auto results = run_selftest(*make_cpu_backend(threads, isa), SelftestLevel::quick);
+      expect_all_passed(backend, results);
+      if (threads == 1) one_thread = results;
+      expect_same_bits(backend, results, one_thread);
+    }
+    if (isa == CpuIsa::baseline) baseline = one_thread;
+    expect_same_bits(ops::name(isa), without_products(one_thread), without_products(baseline));
+    print_results(ops::name(isa), one_thread);
+  }
+}
+
+}  // namespace
+}  // namespace octet::test

@@ -1,0 +1,213 @@
+// The op table must fail where it should: faults are planted behind a working backend, at least one in every op.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+
+#include "ops/cpu/cpu_backend.h"
+#include "ops/selftest/selftest.h"
+
+namespace octet::test {
+namespace {
+
+using namespace ops;  // NOLINT(google-build-using-namespace): the faults name most of the op table
+
+/// Spoils what the op has just computed.
+template <typename Op>
+using Fault = void (*)(const Op& op);
+
+/// Runs one op on the CPU and spoils the result.
+template <typename Op>
+class FaultyDevice : public Device {
+ public:
+  explicit FaultyDevice(Fault<Op> fault) : fault_(fault) {}
+
+  [[nodiscard]] std::string description() const override { return "cpu with a fault"; }
+  [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return cpu_->device().families(); }
+  [[nodiscard]] ArenaAllocator allocator() override { return cpu_->device().allocator(); }
+
+  static void run(Device& device, const Op& op, Workspace workspace) {
+    const auto& self = static_cast<const FaultyDevice&>(device);
+    self.cpu_->run(op, workspace);
+    self.fault_(op);
+  }
+  static std::size_t workspace_bytes(const Device& device, const Op& op) {
+    return static_cast<const FaultyDevice&>(device).cpu_->workspace_bytes(op);
+  }
+
+ private:
+  std::unique_ptr<Backend> cpu_ = make_cpu_backend(1);
+  Fault<Op> fault_;
+};
+
+/// The results of a backend that has this op alone.
+template <typename Op>
+SelftestResult result_with(Fault<Op> fault) {
+  OpTable table;
+  std::get<Entry<Op>>(table) = {&FaultyDevice<Op>::run, &FaultyDevice<Op>::workspace_bytes};
+  const Backend backend("faulty", std::make_unique<FaultyDevice<Op>>(fault), table);
+  SelftestResult found;
+  for (const SelftestResult& result : run_selftest(backend, SelftestLevel::quick)) {
+    EXPECT_EQ(result.supported, result.op == Op::name);
+    if (result.supported) found = result;
+  }
+  return found;
+}
+
+/// `part` must appear in the message: the fault itself was found, not something else.
+template <typename Op>
+void expect_caught(std::string_view part, Fault<Op> fault) {
+  const SelftestResult result = result_with<Op>(fault);
+  EXPECT_FALSE(result.passed()) << Op::name << " hides: " << part;
+  EXPECT_NE(result.message.find(part), std::string::npos) << result.message;
+  EXPECT_EQ(result.message.find(Op::name), 0U) << result.message;
+}
+
+/// Moves a number by `ulps` of its own bf16 precision.
+void move(bf16& x, int ulps) {
+  x.bits = static_cast<std::uint16_t>(x.bits + ulps);
+}
+
+TEST(OpTableFaults, Embedding) {
+  expect_caught<EmbeddingForward>("out[", [](const EmbeddingForward& op) {
+    if (op.rows > 0) move(op.out[op.rows * op.dim - 1], 1);
+  });
+  expect_caught<EmbeddingBackward>("dtable[", [](const EmbeddingBackward& op) { op.dtable[0] += 1e-3F; });
+}
+
+TEST(OpTableFaults, RmsNorm) {
+  expect_caught<RmsNormForward>("y[", [](const RmsNormForward& op) {
+    if (op.rows > 0) move(op.y[op.rows * op.dim - 1], 2);
+  });
+  expect_caught<RmsNormForward>("rstd[", [](const RmsNormForward& op) {
+    if (op.rows > 0) op.rstd[op.rows - 1] *= 1.001F;
+  });
+  expect_caught<RmsNormForward>(": codes[", [](const RmsNormForward& op) {
+    if (op.codes.wanted && op.rows > 0) op.codes.codes[0] ^= 1U;
+  });
+  expect_caught<RmsNormBackward>("dx[", [](const RmsNormBackward& op) {
+    if (op.rows > 0) move(op.dx[0], 4);
+  });
+  expect_caught<RmsNormBackward>("dweight[", [](const RmsNormBackward& op) { op.dweight[0] *= 1.01F; });
+}
+
+TEST(OpTableFaults, RopeMovesAHeadThatItMustKeep) {
+  expect_caught<Rope>("not rotated", [](const Rope& op) {
+    if (op.row_stride > op.heads * op.head_dim && op.rows > 0) move(op.qkv[op.row_stride - 1], 1);
+  });
+}
+
+TEST(OpTableFaults, Attention) {
+  expect_caught<AttentionForward>("out[", [](const AttentionForward& op) {
+    if (op.shape.rows() > 0) move(op.out[op.shape.rows() * op.shape.out_cols() - 1], 16);
+  });
+  expect_caught<AttentionForward>("lse[", [](const AttentionForward& op) {
+    if (op.shape.rows() > 0) op.lse[0] += 1e-3F;
+  });
+  expect_caught<AttentionBackward>("dqkv[", [](const AttentionBackward& op) {
+    if (op.shape.rows() > 0) op.dqkv[op.shape.rows() * op.shape.qkv_cols() - 1] = bf16{0};
+  });
+  expect_caught<AppendToCache>("cache_v[", [](const AppendToCache& op) {
+    if (op.batch > 0) move(op.cache_v[0], 1);
+  });
+  expect_caught<AttentionDecode>("out[", [](const AttentionDecode& op) {
+    if (op.batch > 0) move(op.out[0], 16);
+  });
+}
+
+TEST(OpTableFaults, Swiglu) {
+  expect_caught<SwigluForward>("y[", [](const SwigluForward& op) {
+    if (op.rows > 0) move(op.y[op.rows * op.dim - 1], 2);
+  });
+  expect_caught<SwigluBackward>("dgate_up[", [](const SwigluBackward& op) {
+    if (op.rows > 0) move(op.dgate_up[op.rows * 2 * op.dim - 1], 2);
+  });
+}
+
+TEST(OpTableFaults, Casts) {
+  expect_caught<QuantizeRows>("scale_inverse[", [](const QuantizeRows& op) {
+    if (op.rows > 0) op.codes.scale_inverse[0] = std::nextafter(op.codes.scale_inverse[0], 0.0F);
+  });
+  expect_caught<QuantizeColumns>("codes[", [](const QuantizeColumns& op) {
+    if (op.rows * op.cols > 0) op.codes.codes[op.rows * op.cols - 1] ^= 1U;
+  });
+  expect_caught<QuantizeTensor>("codes_transposed[", [](const QuantizeTensor& op) {
+    if (op.rows > 1 && op.codes == nullptr) std::swap(op.codes_transposed[0], op.codes_transposed[1]);
+  });
+  expect_caught<CastStatistics>("saturated[", [](const CastStatistics& op) { *op.saturated += 1; });
+}
+
+TEST(OpTableFaults, CastsThatSwallowNaN) {
+  expect_caught<QuantizeRows>("with NaN", [](const QuantizeRows& op) {
+    for (std::int64_t row = 0; row < op.rows; ++row) {
+      float& scale_inverse = op.codes.scale_inverse[row];
+      if (std::isnan(scale_inverse)) scale_inverse = 1;
+    }
+  });
+}
+
+TEST(OpTableFaults, Gemm) {
+  expect_caught<Gemm>("d[", [](const Gemm& op) {
+    if (op.d_dtype == DType::bf16 && op.m * op.n > 0) move(static_cast<bf16*>(op.d)[0], 8);
+  });
+  expect_caught<Gemm>("d[", [](const Gemm& op) {
+    if (op.accumulate) static_cast<float*>(op.d)[op.m * op.n - 1] += 1e-2F;
+  });
+}
+
+TEST(OpTableFaults, LossAndSums) {
+  expect_caught<CrossEntropy>("loss[", [](const CrossEntropy& op) {
+    if (op.rows > 2) op.loss[2] = 1e-2F;  // an ignored row
+  });
+  expect_caught<CrossEntropy>("dlogits[", [](const CrossEntropy& op) {
+    if (op.rows > 0 && op.gradient) move(op.logits[op.vocab - 1], 16);
+  });
+  expect_caught<SumFloats>("total[", [](const SumFloats& op) { *op.total += 1e-6; });
+  expect_caught<SumOfSquares>("total[", [](const SumOfSquares& op) { *op.total += 1e-6; });
+}
+
+TEST(OpTableFaults, Optimizer) {
+  expect_caught<Zero>("data[", [](const Zero& op) {
+    if (op.size > 0) static_cast<std::uint8_t*>(op.data)[op.size - 1] = 1;
+  });
+  expect_caught<AdamW>("master[", [](const AdamW& op) {
+    if (op.count > 0) op.master[op.count - 1] += 1e-5F;
+  });
+  expect_caught<AdamW>("weight[", [](const AdamW& op) {
+    if (op.count > 0) move(op.weight[0], 1);
+  });
+  expect_caught<FindNonFinite>("first[", [](const FindNonFinite& op) { *op.first += 1; });
+}
+
+TEST(OpTableFaults, InfinityAndNaNThatVanish) {
+  expect_caught<SwigluForward>("NaN and infinity", [](const SwigluForward& op) {
+    for (std::int64_t i = 0; i < op.rows * op.dim; ++i) {
+      if (!std::isfinite(to_float(op.y[i]))) op.y[i] = bf16{0};
+    }
+  });
+}
+
+TEST(OpTableFaults, WritesOutsideItsBuffers) {
+  expect_caught<SwigluForward>("wrote behind y", [](const SwigluForward& op) { op.y[op.rows * op.dim] = bf16{0}; });
+  expect_caught<SwigluForward>("wrote before y", [](const SwigluForward& op) { op.y[-1] = bf16{0}; });
+  expect_caught<SwigluForward>("changed its input gate_up", [](const SwigluForward& op) {
+    if (op.rows > 0) const_cast<bf16*>(op.gate_up)[0] = bf16{0};
+  });
+}
+
+TEST(OpTableFaults, Throws) {
+  expect_caught<Rope>("no such head", [](const Rope&) { throw Failure("no such head"); });
+}
+
+TEST(OpTableFaults, ABitWithinToleranceChangesTheDigest) {
+  const auto untouched = result_with<AdamW>([](const AdamW&) {});
+  const auto changed = result_with<AdamW>([](const AdamW& op) {
+    if (op.count == 1) op.m[0] = std::nextafter(op.m[0], 1.0F);
+  });
+  EXPECT_TRUE(untouched.passed()) << untouched.message;
+  EXPECT_TRUE(changed.passed()) << changed.message;
+  EXPECT_NE(untouched.digest, changed.digest);
+}
+
+}  // namespace
+}  // namespace octet::test
