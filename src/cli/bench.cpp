@@ -18,9 +18,12 @@ struct BenchOptions {
   bool json = false;
 };
 
-void print(const BenchReport& report, bool json) { fmt::print("{}\n", json ? report.json.dump(2) : report.table); }
+void print(const BenchReport& report, bool json) {
+  fmt::print("{}\n", json ? report.json.dump(2) : report.table);
+}
 
-CLI::App* add_model_bench(CLI::App& bench, const char* name, const char* help, const std::shared_ptr<BenchOptions>& options,
+CLI::App* add_model_bench(CLI::App& bench, const char* name, const char* help,
+                          const std::shared_ptr<BenchOptions>& options,
                           const std::function<BenchReport(const BenchOptions&)>& measure) {
   CLI::App* command = bench.add_subcommand(name, help);
   command->add_option("config", options->config, "TOML file (default configs/llama3_quickstart.toml)");

@@ -116,10 +116,13 @@ BenchReport bench_gemm(const std::filesystem::path& path, const std::vector<std:
   const auto model = make_model(config, *backend);
   const double best = best_rate(ops::cpu::cpu(backend->device()));
   BenchReport report;
-  report.json = {{"device", backend->device().description()}, {"best_gflops", best / 1e9}, {"products", nlohmann::ordered_json::array()}};
-  report.table = fmt::format("cpu: {}\nbest oneDNN product: {:.0f} GFLOP/s\n{:<28} {:<8} {:>6} {:>6} {:>6} {:>10} {:>6} {:>10} {:>6}\n",
-                             backend->device().description(), best / 1e9, "layer", "product", "M", "N", "K",
-                             "bf16 GF/s", "best", "FP8 GF/s", "best");
+  report.json = {{"device", backend->device().description()},
+                 {"best_gflops", best / 1e9},
+                 {"products", nlohmann::ordered_json::array()}};
+  report.table = fmt::format(
+      "cpu: {}\nbest oneDNN product: {:.0f} GFLOP/s\n{:<28} {:<8} {:>6} {:>6} {:>6} {:>10} {:>6} {:>10} {:>6}\n",
+      backend->device().description(), best / 1e9, "layer", "product", "M", "N", "K", "bf16 GF/s", "best", "FP8 GF/s",
+      "best");
   double flops = 0;
   std::map<bool, double> seconds;
   for (const Product& p : products_of(model->precision())) {
@@ -129,15 +132,21 @@ BenchReport bench_gemm(const std::filesystem::path& path, const std::vector<std:
     flops += work;
     seconds[false] += bf16_time;
     seconds[true] += fp8_time;
-    report.table += fmt::format("{:<28} {:<8} {:>6} {:>6} {:>6} {:>10.0f} {:>5.0f}% {:>10.0f} {:>5.0f}%\n", p.layer, p.role, p.m, p.n,
-                                p.k, work / bf16_time / 1e9, 100 * work / bf16_time / best, work / fp8_time / 1e9,
-                                100 * work / fp8_time / best);
-    report.json["products"].push_back({{"layer", p.layer}, {"product", p.role}, {"m", p.m}, {"n", p.n}, {"k", p.k},
-                                       {"bf16_seconds", bf16_time}, {"fp8_seconds", fp8_time}});
+    report.table += fmt::format("{:<28} {:<8} {:>6} {:>6} {:>6} {:>10.0f} {:>5.0f}% {:>10.0f} {:>5.0f}%\n", p.layer,
+                                p.role, p.m, p.n, p.k, work / bf16_time / 1e9, 100 * work / bf16_time / best,
+                                work / fp8_time / 1e9, 100 * work / fp8_time / best);
+    report.json["products"].push_back({{"layer", p.layer},
+                                       {"product", p.role},
+                                       {"m", p.m},
+                                       {"n", p.n},
+                                       {"k", p.k},
+                                       {"bf16_seconds", bf16_time},
+                                       {"fp8_seconds", fp8_time}});
   }
   const double bf16_share = flops / seconds[false] / best;
   const double fp8_share = flops / seconds[true] / best;
-  report.table += fmt::format("all products of a layer: bf16 {:.0f} % of best, FP8 with its decoding {:.0f} %\n", 100 * bf16_share, 100 * fp8_share);
+  report.table += fmt::format("all products of a layer: bf16 {:.0f} % of best, FP8 with its decoding {:.0f} %\n",
+                              100 * bf16_share, 100 * fp8_share);
   report.json["bf16_share_of_best"] = bf16_share;
   report.json["fp8_share_of_best"] = fp8_share;
   return report;

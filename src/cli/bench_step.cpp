@@ -68,23 +68,32 @@ StepTimes time_steps(const std::filesystem::path& path, std::vector<std::string>
 }
 
 void describe(BenchReport& report, const StepTimes& times) {
-  const double elementwise = 1 - times.share({ops::Gemm::name, ops::AttentionForward::name, ops::AttentionBackward::name});
-  report.table += fmt::format("\n{}: {:.1f} ms per step; products {:.0f} %, attention {:.0f} %, element-wise {:.0f} %\n", times.recipe,
-                              times.median_ms, 100 * times.share({ops::Gemm::name}),
-                              100 * times.share({ops::AttentionForward::name, ops::AttentionBackward::name}), 100 * elementwise);
-  report.table += fmt::format("  {:<20} {:>6} {:>9} {:>7} {:>9} {:>8}\n", "op", "calls", "ms", "share", "GFLOP/s", "GB/s");
+  const double elementwise =
+      1 - times.share({ops::Gemm::name, ops::AttentionForward::name, ops::AttentionBackward::name});
+  report.table +=
+      fmt::format("\n{}: {:.1f} ms per step; products {:.0f} %, attention {:.0f} %, element-wise {:.0f} %\n",
+                  times.recipe, times.median_ms, 100 * times.share({ops::Gemm::name}),
+                  100 * times.share({ops::AttentionForward::name, ops::AttentionBackward::name}), 100 * elementwise);
+  report.table +=
+      fmt::format("  {:<20} {:>6} {:>9} {:>7} {:>9} {:>8}\n", "op", "calls", "ms", "share", "GFLOP/s", "GB/s");
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
   std::vector<std::pair<std::string_view, ops::OpTotals>> sorted(times.ops.begin(), times.ops.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   for (const auto& [name, totals] : sorted) {
     const double ms = totals.seconds * 1e3 / times.steps;
-    report.table += fmt::format("  {:<20} {:>6} {:>9.3f} {:>6.1f}% {:>9.1f} {:>8.2f}\n", name, totals.calls / times.steps, ms,
-                                100 * totals.seconds / times.op_seconds, totals.flops / totals.seconds / 1e9,
-                                totals.bytes / totals.seconds / 1e9);
-    ops.push_back({{"op", name}, {"calls", totals.calls / times.steps}, {"ms", ms}, {"share", totals.seconds / times.op_seconds},
-                   {"gflops", totals.flops / totals.seconds / 1e9}, {"gbytes_per_second", totals.bytes / totals.seconds / 1e9}});
+    report.table += fmt::format("  {:<20} {:>6} {:>9.3f} {:>6.1f}% {:>9.1f} {:>8.2f}\n", name,
+                                totals.calls / times.steps, ms, 100 * totals.seconds / times.op_seconds,
+                                totals.flops / totals.seconds / 1e9, totals.bytes / totals.seconds / 1e9);
+    ops.push_back({{"op", name},
+                   {"calls", totals.calls / times.steps},
+                   {"ms", ms},
+                   {"share", totals.seconds / times.op_seconds},
+                   {"gflops", totals.flops / totals.seconds / 1e9},
+                   {"gbytes_per_second", totals.bytes / totals.seconds / 1e9}});
   }
-  report.json["recipes"].push_back({{"recipe", times.recipe}, {"ms_per_step", times.median_ms}, {"elementwise_share", elementwise}, {"ops", ops}});
+  report.json["recipes"].push_back(
+      {{"recipe", times.recipe}, {"ms_per_step", times.median_ms}, {"elementwise_share", elementwise}, {"ops", ops}});
 }
 
 }  // namespace
@@ -93,12 +102,14 @@ BenchReport bench_step(const std::filesystem::path& path, const std::vector<std:
   const Config config = load_config(path, overrides).config;
   const auto backend = make_backend(config);
   BenchReport report;
-  report.json = {{"device", backend->device().description()}, {"config", path.string()},
+  report.json = {{"device", backend->device().description()},
+                 {"config", path.string()},
                  {"tokens_per_step", config.training.batch_size * config.training.seq_len * config.training.accumulate},
                  {"recipes", nlohmann::ordered_json::array()}};
   report.table = fmt::format("cpu: {}\n{}: batch {} x {} tokens\n", backend->device().description(), path.string(),
                              config.training.batch_size * config.training.accumulate, config.training.seq_len);
-  const std::string fp8 = config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
+  const std::string fp8 =
+      config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
   const StepTimes high = time_steps(path, overrides, "bf16", steps);
   const StepTimes low = time_steps(path, overrides, fp8, steps);
   describe(report, high);

@@ -19,7 +19,8 @@ struct ConfigOptions {
 void show(const ConfigOptions& options) {
   const LoadedConfig loaded = load_config(options.first, options.set);
   if (options.json) {
-    const nlohmann::ordered_json all = {{"config", config_json(loaded.config)}, {"origins", origins_json(loaded.origins)}};
+    const nlohmann::ordered_json all = {{"config", config_json(loaded.config)},
+                                        {"origins", origins_json(loaded.origins)}};
     fmt::print("{}\n", all.dump(2));
   } else {
     fmt::print("{}", show_config(loaded.config, loaded.origins));

@@ -23,10 +23,10 @@ void Console::on_start(const Engine& engine, std::int64_t first_step, std::int64
 void Console::on_step(const StepRecord& record, double seconds_left) {
   const bool plain = record.step == 1 || record.step % interval_ == 0 || record.step == last_step_ || record.val_loss;
   if (!terminal_ && !plain) return;
-  std::string line = fmt::format("step {:>{}}/{}  loss {:.4f}  grad norm {:.3f}  lr {:.2e}  {:.0f} tokens/s  {} left",
-                                 record.step, std::to_string(last_step_).size(), last_step_, record.loss,
-                                 record.grad_norm, record.learning_rate, record.tokens_per_second,
-                                 duration_text(seconds_left));
+  std::string line =
+      fmt::format("step {:>{}}/{}  loss {:.4f}  grad norm {:.3f}  lr {:.2e}  {:.0f} tokens/s  {} left", record.step,
+                  std::to_string(last_step_).size(), last_step_, record.loss, record.grad_norm, record.learning_rate,
+                  record.tokens_per_second, duration_text(seconds_left));
   if (record.val_loss) line += fmt::format("  validation loss {:.4f}", *record.val_loss);
   if (!terminal_) {
     fmt::print("{}\n", line);

@@ -54,7 +54,8 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Continue a text with a trained run's newest checkpoint");
   command->add_option("run", options->run, "Run directory")->required();
   command->add_option("--prompt", options->prompt, "Text to continue")->required();
-  command->add_option("--tokens", options->sampling.tokens, "Tokens to write (default 300)")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--tokens", options->sampling.tokens, "Tokens to write (default 300)")
+      ->check(CLI::Range(1, 1 << 20));
   command->add_option("--temperature", options->sampling.temperature, "0 takes the likeliest token (default 0.8)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--top-k", options->sampling.top_k, "Consider only the likeliest k tokens, 0 = all (default 40)")

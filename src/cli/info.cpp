@@ -47,9 +47,10 @@ void print(const nlohmann::ordered_json& info) {
              bytes_text(info["machine"]["memory_bytes"].get<double>()));
   for (const auto& device : info["devices"]) {
     fmt::print("device    {}: {}\n", text(device["name"]), text(device["description"]));
-    fmt::print("          FP8 formats: {}; \"auto\" is {}\n", fmt::join(device["fp8_formats"].get<std::vector<std::string>>(), ", "),
-               text(device["fp8_format_auto"]));
-    fmt::print("          matrix products in {}: {}\n", text(device["matrix_products"]), text(device["matrix_products_reason"]));
+    fmt::print("          FP8 formats: {}; \"auto\" is {}\n",
+               fmt::join(device["fp8_formats"].get<std::vector<std::string>>(), ", "), text(device["fp8_format_auto"]));
+    fmt::print("          matrix products in {}: {}\n", text(device["matrix_products"]),
+               text(device["matrix_products_reason"]));
   }
   for (const auto& backend : info["left_out"]) {
     fmt::print("left out  {}: {}\n", text(backend["backend"]), text(backend["reason"]));

@@ -19,7 +19,8 @@ struct Row {
 
   [[nodiscard]] std::string layer() const {
     if (first < 0) return choice.layer;
-    return first == last ? fmt::format("{}{}{}", prefix, first, suffix) : fmt::format("{}{}-{}{}", prefix, first, last, suffix);
+    return first == last ? fmt::format("{}{}{}", prefix, first, suffix)
+                         : fmt::format("{}{}-{}{}", prefix, first, last, suffix);
   }
 };
 
@@ -88,11 +89,12 @@ std::string duration_text(double seconds) {
 std::string model_text(const Engine& engine, std::int64_t seq_len) {
   const Llama& model = engine.model();
   const LlamaConfig& config = model.config();
-  return fmt::format("model       {} parameters, {} layers, dim {}, {} heads ({} key/value), feed-forward {}, vocabulary {}\n"
-                     "            {} FLOPs per token, {} tokens per step\n",
-                     count_text(static_cast<double>(model.parameters().count())), config.layers, config.dim,
-                     config.heads, config.kv_heads, config.ffn_dim, config.vocab,
-                     count_text(config.flops_per_token(seq_len)), engine.tokens_per_step());
+  return fmt::format(
+      "model       {} parameters, {} layers, dim {}, {} heads ({} key/value), feed-forward {}, vocabulary {}\n"
+      "            {} FLOPs per token, {} tokens per step\n",
+      count_text(static_cast<double>(model.parameters().count())), config.layers, config.dim, config.heads,
+      config.kv_heads, config.ffn_dim, config.vocab, count_text(config.flops_per_token(seq_len)),
+      engine.tokens_per_step());
 }
 
 std::string precision_text(const PrecisionPlan& precision) {
@@ -104,14 +106,16 @@ std::string precision_text(const PrecisionPlan& precision) {
   text += fmt::format("  {:<{}}  {:>7} {:>7} {:>7}  {:<28} {}\n", "layer", width, "M", "N", "K", "precision", "reason");
   for (const Row& row : rows) {
     const LayerChoice& c = row.choice;
-    text += fmt::format("  {:<{}}  {:>7} {:>7} {:>7}  {:<28} {}\n", row.layer(), width, c.m, c.n, c.k, c.precision, c.reason);
+    text += fmt::format("  {:<{}}  {:>7} {:>7} {:>7}  {:<28} {}\n", row.layer(), width, c.m, c.n, c.k, c.precision,
+                        c.reason);
   }
   return text;
 }
 
 std::string memory_text(const Engine& engine) {
   const MemoryPlan& plan = engine.plan();
-  std::string text = fmt::format("memory      {} planned in one arena\n", bytes_text(static_cast<double>(plan.arena_bytes)));
+  std::string text =
+      fmt::format("memory      {} planned in one arena\n", bytes_text(static_cast<double>(plan.arena_bytes)));
   std::size_t held = 0;
   for (const auto& [memory_class, bytes] : plan.at_peak()) {
     held += bytes;

@@ -1,4 +1,6 @@
 // octet selftest: every op of a device against the double-precision oracle, on this very machine.
+#include "ops/selftest/selftest.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -6,7 +8,6 @@
 
 #include "cli/commands.h"
 #include "ops/cpu/cpu_backend.h"
-#include "ops/selftest/selftest.h"
 
 namespace octet::cli {
 namespace {
@@ -24,8 +25,13 @@ const char* verdict(const ops::SelftestResult& result) {
 nlohmann::ordered_json to_json(const std::string& device, const std::vector<ops::SelftestResult>& results) {
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
   for (const auto& r : results) {
-    ops.push_back({{"op", r.op}, {"verdict", verdict(r)}, {"cases", r.cases}, {"failures", r.failures},
-                   {"worst_error_of_allowed", r.worst_error}, {"digest", fmt::format("{:016x}", r.digest)}, {"message", r.message}});
+    ops.push_back({{"op", r.op},
+                   {"verdict", verdict(r)},
+                   {"cases", r.cases},
+                   {"failures", r.failures},
+                   {"worst_error_of_allowed", r.worst_error},
+                   {"digest", fmt::format("{:016x}", r.digest)},
+                   {"message", r.message}});
   }
   return {{"device", device}, {"ops", ops}};
 }
@@ -54,7 +60,8 @@ void run(const SelftestOptions& options, Session& session) {
 
 void add_selftest(CLI::App& app, Session& session) {
   auto options = std::make_shared<SelftestOptions>();
-  CLI::App* command = app.add_subcommand("selftest", "Check every op of the device against the double-precision oracle");
+  CLI::App* command =
+      app.add_subcommand("selftest", "Check every op of the device against the double-precision oracle");
   command->add_flag("--thorough", options->thorough, "More and larger shapes");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &session] { run(*options, session); });

@@ -25,6 +25,8 @@ void catch_stop_signals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-int pending_stop_signal() { return stop_signal; }
+int pending_stop_signal() {
+  return stop_signal;
+}
 
 }  // namespace octet::cli

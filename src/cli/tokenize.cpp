@@ -1,4 +1,6 @@
 // octet tokenize: text files to token shards for training and validation.
+#include "data/tokenize.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 
 #include "cli/commands.h"
 #include "data/byte_tokenizer.h"
-#include "data/tokenize.h"
 
 namespace octet::cli {
 namespace {
@@ -24,13 +25,15 @@ void run(const TokenizeOptions& options) {
   const ByteTokenizer tokenizer;
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto progress = [terminal](std::uint64_t done, std::uint64_t total) {
-    if (terminal) fmt::print(stderr, "\rtokenizing {:.0f} %\x1b[K", 100.0 * static_cast<double>(done) / static_cast<double>(total));
+    if (terminal)
+      fmt::print(stderr, "\rtokenizing {:.0f} %\x1b[K", 100.0 * static_cast<double>(done) / static_cast<double>(total));
   };
   const TokenizeResult result =
       tokenize_text_files(tokenizer, options.inputs, options.train, options.validation, options.fraction, progress);
   if (terminal) fmt::print(stderr, "\r\x1b[K");
   if (options.json) {
-    const nlohmann::ordered_json json = {{"tokenizer", tokenizer.name()}, {"vocab_size", tokenizer.vocab_size()},
+    const nlohmann::ordered_json json = {{"tokenizer", tokenizer.name()},
+                                         {"vocab_size", tokenizer.vocab_size()},
                                          {"train_tokens", result.train_tokens},
                                          {"validation_tokens", result.validation_tokens}};
     fmt::print("{}\n", json.dump(2));
@@ -50,7 +53,8 @@ void add_tokenize(CLI::App& app) {
   command->add_option("inputs", options->inputs, "Text files, in order")->required();
   command->add_option("--train", options->train, "Shard to write for training")->required();
   command->add_option("--validation", options->validation, "Shard to write for validation");
-  command->add_option("--validation-fraction", options->fraction, "Share of the bytes, from the end, held out (default 0.05)");
+  command->add_option("--validation-fraction", options->fraction,
+                      "Share of the bytes, from the end, held out (default 0.05)");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     if (options->validation.empty()) options->fraction = 0;

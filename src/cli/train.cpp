@@ -53,7 +53,8 @@ void print_plan(const TrainOptions& options, const LoadedConfig& loaded) {
     return;
   }
   fmt::print("device      {}: {}\n{}{}{}", engine.backend().name(), engine.backend().device().description(),
-             model_text(engine, config.training.seq_len), precision_text(engine.model().precision()), memory_text(engine));
+             model_text(engine, config.training.seq_len), precision_text(engine.model().precision()),
+             memory_text(engine));
 }
 
 Resume resume_mode(const std::string& text) {
@@ -97,12 +98,15 @@ void add_train(CLI::App& app, Session& session) {
   command->add_option("--fp8-format", options->fp8_format, "precision.fp8_format: auto, ocp, fnuz");
   command->add_option("--device", options->device, "runtime.device: cpu");
   command->add_option("--run-dir", options->run_directory, "Directory of the run (default runs/<config's name>)");
-  command->add_option("--resume", options->resume, "Go on from the newest checkpoint; with \"auto\" begin where there is none")
+  command
+      ->add_option("--resume", options->resume,
+                   "Go on from the newest checkpoint; with \"auto\" begin where there is none")
       ->expected(0, 1)
       ->default_str("yes");
   command->add_option("--max-minutes", options->max_minutes, "Checkpoint and stop after this many minutes");
   command->add_option("--demonstrate", options->demonstrate, "Train with a known fault on purpose: fnuz_max_448");
-  command->add_flag("--dry-run", options->dry_run, "Print parameters, FLOPs, precision table and memory plan, then stop");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Print parameters, FLOPs, precision table and memory plan, then stop");
   command->add_flag("--json", options->json, "With --dry-run: print JSON");
   command->callback([options, &session] {
     const LoadedConfig loaded = load_config(options->config, overrides_of(*options));

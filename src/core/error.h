@@ -32,8 +32,7 @@ class Failure : public std::runtime_error {
 [[noreturn]] void check_failed(const char* must_hold, std::source_location where);
 
 /// Guards our own bugs, in release builds too: `check(rows > 0, "a cast has rows")`.
-inline void check(bool condition, const char* must_hold,
-                  std::source_location where = std::source_location::current()) {
+inline void check(bool condition, const char* must_hold, std::source_location where = std::source_location::current()) {
   if (!condition) check_failed(must_hold, where);
 }
 

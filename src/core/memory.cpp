@@ -10,9 +10,13 @@ namespace {
 constexpr std::size_t kPersistent = std::numeric_limits<std::size_t>::max();
 constexpr std::int64_t kStillAlive = std::numeric_limits<std::int64_t>::max();
 
-std::size_t round_up(std::size_t bytes) { return (bytes + Memory::kAlignment - 1) / Memory::kAlignment * Memory::kAlignment; }
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + Memory::kAlignment - 1) / Memory::kAlignment * Memory::kAlignment;
+}
 
-bool lifetimes_overlap(const PlannedPiece& a, const PlannedPiece& b) { return a.born < b.died && b.born < a.died; }
+bool lifetimes_overlap(const PlannedPiece& a, const PlannedPiece& b) {
+  return a.born < b.died && b.born < a.died;
+}
 
 /// Lays persistent pieces one after the other from `base`. Returns the first free byte.
 std::size_t lay_out_in_order(std::vector<PlannedPiece>& pieces) {
@@ -53,12 +57,18 @@ std::size_t lay_out_by_lifetime(std::vector<PlannedPiece>& pieces, std::size_t b
 
 std::string_view name(MemoryClass memory_class) {
   switch (memory_class) {
-    case MemoryClass::parameters: return "parameters";
-    case MemoryClass::gradients: return "gradients";
-    case MemoryClass::optimizer: return "optimizer";
-    case MemoryClass::activations: return "activations";
-    case MemoryClass::fp8_codes: return "fp8 codes";
-    case MemoryClass::workspace: return "workspace";
+    case MemoryClass::parameters:
+      return "parameters";
+    case MemoryClass::gradients:
+      return "gradients";
+    case MemoryClass::optimizer:
+      return "optimizer";
+    case MemoryClass::activations:
+      return "activations";
+    case MemoryClass::fp8_codes:
+      return "fp8 codes";
+    case MemoryClass::workspace:
+      return "workspace";
   }
   return "unknown";
 }

@@ -62,7 +62,7 @@ struct PlannedPiece {
 
 /// The result of a dry run: where every piece lies. Pieces of a program are in the order of their requests.
 struct MemoryPlan {
-  std::vector<PlannedPiece> persistent;                               ///< parameters, gradients, optimizer, cached codes
+  std::vector<PlannedPiece> persistent;  ///< parameters, gradients, optimizer, cached codes
   std::map<std::string, std::vector<PlannedPiece>, std::less<>> programs;  ///< temporaries of "train", "validate", ...
   std::size_t persistent_bytes = 0;
   std::size_t arena_bytes = 0;  ///< persistent pieces plus the largest program

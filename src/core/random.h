@@ -35,7 +35,9 @@ namespace octet {
 }
 
 /// Uniform in (0, 1), never 0 or 1: 24 bits, centred in their cells.
-[[nodiscard]] constexpr double uniform(std::uint32_t word) { return ((word >> 8) + 0.5) / 16777216.0; }
+[[nodiscard]] constexpr double uniform(std::uint32_t word) {
+  return ((word >> 8) + 0.5) / 16777216.0;
+}
 
 /// FNV-1a: names a random stream after a tensor, so that adding one tensor leaves the others' numbers alone.
 [[nodiscard]] constexpr std::uint64_t stream_of(std::string_view name) {

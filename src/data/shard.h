@@ -19,8 +19,8 @@
 #include <filesystem>
 #include <span>
 
-#include "io/files.h"
 #include "data/shard_format.h"
+#include "io/files.h"
 
 namespace octet {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "io/files.h"
 #include "data/shard_writer.h"
 #include "data/text_boundary.h"
+#include "io/files.h"
 
 namespace octet {
 namespace {

@@ -161,4 +161,13 @@ template <Format F>
   return detail::encode_or<F>(x, kOverflowCode);
 }
 
+/// The largest float that encode_non_saturating() still rounds to the format's largest value; beyond it lies NaN or
+/// infinity. Half a step above the largest value, where a tie goes to the even code.
+template <Format F>
+[[nodiscard]] OCTET_HOST_DEVICE constexpr float largest_not_overflowing() {
+  constexpr float kStep = Limits<F>::max - decode(Code<F>{Limits<F>::max_code - 1});
+  constexpr float kTie = Limits<F>::max + kStep / 2;
+  return Limits<F>::max_code % 2 == 0 ? kTie : float_of(bits_of(kTie) - 1);
+}
+
 }  // namespace octet::fp8

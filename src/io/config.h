@@ -100,6 +100,7 @@ struct Config {
     std::vector<std::string> train;
     std::vector<std::string> validation;
     bool shuffle = true;
+    std::int64_t seed = 1;
     bool operator==(const Data&) const = default;
   };
 

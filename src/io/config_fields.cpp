@@ -127,7 +127,7 @@ std::vector<ConfigField> training_fields() {
       field<training, &C::Training::accumulate>("training.accumulate", optional, between(1, max_batch),
                                                 "micro-batches per step"),
       field<training, &C::Training::seed>("training.seed", optional, at_least(0),
-                                          "of initial weights and data order, up to 2^63 - 1"),
+                                          "of the initial weights, up to 2^63 - 1"),
       field<training, &C::Training::on_nan>("training.on_nan", optional, any,
                                             "on a loss or gradient that is not finite: end the run, or leave out the "
                                             "step and count it"),
@@ -190,6 +190,7 @@ std::vector<ConfigField> run_fields() {
       field<data, &C::Data::validation>("data.validation", optional, any, "token files for validation"),
       field<data, &C::Data::shuffle>("data.shuffle", optional, any,
                                      "visit training sequences in a seeded random order"),
+      field<data, &C::Data::seed>("data.seed", optional, at_least(0), "of the order of the data, up to 2^63 - 1"),
       field<validation, &C::Validation::interval>("validation.interval", optional, between(0, max_steps),
                                                   "steps between validations; 0 is never"),
       field<validation, &C::Validation::batches>("validation.batches", optional, between(1, max_steps),

@@ -5,7 +5,9 @@
 namespace octet {
 namespace {
 
-bool is_fp8(const fp8::Operand& operand) { return operand.precision != fp8::Precision::bf16; }
+bool is_fp8(const fp8::Operand& operand) {
+  return operand.precision != fp8::Precision::bf16;
+}
 
 ops::GemmOperand bf16_operand(const Tensor& x, bool transposed) {
   return {.data = x.ptr<bf16>(), .transposed = transposed};
@@ -48,8 +50,8 @@ void Linear::fill(ops::Executor& run, const Codes& codes, const fp8::Operand& op
 Codes Linear::quantize(ops::Executor& run, std::string_view what, const fp8::Operand& operand, const Tensor& x,
                        Layout layout) const {
   const bool transposed = layout == Layout::transposed;
-  Codes codes = make_codes(run.memory(), what, operand, transposed ? x.cols() : x.rows(),
-                           transposed ? x.rows() : x.cols());
+  Codes codes =
+      make_codes(run.memory(), what, operand, transposed ? x.cols() : x.rows(), transposed ? x.rows() : x.cols());
   fill(run, codes, operand, x, layout);
   return codes;
 }
@@ -96,7 +98,7 @@ ops::RowCodes Linear::producer_gradient(const Codes& codes) const {
 void Linear::count(ops::Executor& run, const Tensor& x, const Codes& codes, const fp8::Operand& operand) const {
   if (counts_ == nullptr) return;
   counts_->elements += static_cast<std::uint64_t>(x.numel());
-  auto* counters = counts_->saturated_and_invalid.ptr<std::uint64_t>();
+  auto* counters = counts_->saturated_and_overflowed.ptr<std::uint64_t>();
   run(ops::CastStatistics{x.ptr<bf16>(), codes.scale_inverse.ptr<float>(), counters, counters + 1,
                           precision_.rule(operand.precision).format(), x.rows(), x.cols(),
                           operand.scale_axis == ops::ScaleAxis::tensor});
@@ -104,8 +106,15 @@ void Linear::count(ops::Executor& run, const Tensor& x, const Codes& codes, cons
 
 void Linear::forward(ops::Executor& run, const Tensor& x, Codes& codes, const Tensor& y) const {
   const fp8::Gemm& product = precision_.recipe->forward;
-  ops::Gemm gemm{bf16_operand(x, false), bf16_operand(parameter_.weight, false), y.ptr<bf16>(), x.rows(), n_, k_,
-                 DType::bf16, false, product.accumulation};
+  ops::Gemm gemm{bf16_operand(x, false),
+                 bf16_operand(parameter_.weight, false),
+                 y.ptr<bf16>(),
+                 x.rows(),
+                 n_,
+                 k_,
+                 DType::bf16,
+                 false,
+                 product.accumulation};
   Codes weight_codes;
   if (precision_.is_fp8()) {
     if (!codes) codes = quantize(run, "input_codes", product.left, x, Layout::as_stored);
@@ -122,8 +131,15 @@ void Linear::forward(ops::Executor& run, const Tensor& x, Codes& codes, const Te
 
 void Linear::dgrad(ops::Executor& run, const Tensor& dy, Codes& codes, const Tensor& dx) const {
   const fp8::Gemm& product = precision_.recipe->dgrad;
-  ops::Gemm gemm{bf16_operand(dy, false), bf16_operand(parameter_.weight, true), dx.ptr<bf16>(), dy.rows(), k_, n_,
-                 DType::bf16, false, product.accumulation};
+  ops::Gemm gemm{bf16_operand(dy, false),
+                 bf16_operand(parameter_.weight, true),
+                 dx.ptr<bf16>(),
+                 dy.rows(),
+                 k_,
+                 n_,
+                 DType::bf16,
+                 false,
+                 product.accumulation};
   Codes weight_codes;
   if (precision_.is_fp8()) {
     if (!codes) codes = quantize(run, "gradient_codes", product.left, dy, Layout::as_stored);
@@ -140,8 +156,15 @@ void Linear::dgrad(ops::Executor& run, const Tensor& dy, Codes& codes, const Ten
 
 void Linear::wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy, bool accumulate) const {
   const fp8::Gemm& product = precision_.recipe->wgrad;
-  ops::Gemm gemm{bf16_operand(dy, true), bf16_operand(x, true), parameter_.gradient.ptr<float>(), n_, k_, dy.rows(),
-                 DType::f32, accumulate, product.accumulation};
+  ops::Gemm gemm{bf16_operand(dy, true),
+                 bf16_operand(x, true),
+                 parameter_.gradient.ptr<float>(),
+                 n_,
+                 k_,
+                 dy.rows(),
+                 DType::f32,
+                 accumulate,
+                 product.accumulation};
   Codes dy_codes;
   Codes x_codes;
   if (is_fp8(product.left)) {

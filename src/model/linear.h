@@ -25,11 +25,11 @@ enum class WeightCodes : std::uint8_t { cached, per_use };
 
 /// Counts what casts did to their inputs, over all layers that share it.
 struct CastCounts {
-  Buffer saturated_and_invalid;  // [1, 2] u64, added up by CastStatistics
+  Buffer saturated_and_overflowed;  // [1, 2] u64, added up by CastStatistics
   std::uint64_t elements = 0;
 
-  [[nodiscard]] std::uint64_t saturated() const { return saturated_and_invalid.ptr<std::uint64_t>()[0]; }
-  [[nodiscard]] std::uint64_t invalid() const { return saturated_and_invalid.ptr<std::uint64_t>()[1]; }
+  [[nodiscard]] std::uint64_t saturated() const { return saturated_and_overflowed.ptr<std::uint64_t>()[0]; }
+  [[nodiscard]] std::uint64_t overflowed() const { return saturated_and_overflowed.ptr<std::uint64_t>()[1]; }
 };
 
 class Linear {

@@ -150,8 +150,8 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
 
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     const Linear* below = i > 0 ? &blocks_[i - 1].w2() : nullptr;
-    gradient = blocks_[i].backward(run, batch.shape, cos_sin(), std::move(gradient), std::move(saved[i]), below,
-                                   accumulate);
+    gradient =
+        blocks_[i].backward(run, batch.shape, cos_sin(), std::move(gradient), std::move(saved[i]), below, accumulate);
   }
   run(ops::EmbeddingBackward{batch.inputs, gradient.dx.ptr<bf16>(), embedding_.gradient.ptr<float>(), tokens, dim,
                              config_.vocab});

@@ -60,7 +60,8 @@ class Llama {
   void clear_small_gradients(ops::Executor& run) const;
   void loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& batch, std::int64_t begin,
                   float gradient_scale, bool accumulate, const Tensor* dnormed, double* loss_sum) const;
-  void for_each_chunk(std::int64_t tokens, const std::function<void(std::int64_t begin, std::int64_t count)>& body) const;
+  void for_each_chunk(std::int64_t tokens,
+                      const std::function<void(std::int64_t begin, std::int64_t count)>& body) const;
 
   LlamaConfig config_;
   PrecisionPlan precision_;

@@ -12,7 +12,9 @@ Parameter matrix(std::string name, std::int64_t rows, std::int64_t cols, double 
   return {std::move(name), rows, cols, 0, {standard_deviation, 0}, true, std::move(parts)};
 }
 
-Parameter gain(std::string name, std::int64_t dim) { return {std::move(name), 1, dim, 0, {0, 1}, false, {}}; }
+Parameter gain(std::string name, std::int64_t dim) {
+  return {std::move(name), 1, dim, 0, {0, 1}, false, {}};
+}
 
 }  // namespace
 
@@ -36,8 +38,9 @@ LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64
   // Matrices that write into the residual stream start smaller the deeper they are (as in TorchTitan).
   const double std = config.init_std;
   const double deep_std = std / std::sqrt(2.0 * static_cast<double>(index + 1));
-  slab.add(matrix(attention + "wqkv.weight", config.qkv_cols(), config.dim, std,
-                  {{attention + "wq.weight", q_rows}, {attention + "wk.weight", kv_rows}, {attention + "wv.weight", kv_rows}}));
+  slab.add(matrix(
+      attention + "wqkv.weight", config.qkv_cols(), config.dim, std,
+      {{attention + "wq.weight", q_rows}, {attention + "wk.weight", kv_rows}, {attention + "wv.weight", kv_rows}}));
   slab.add(matrix(attention + "wo.weight", config.dim, config.dim, deep_std));
   slab.add(matrix(feed_forward + "w13.weight", 2 * config.ffn_dim, config.dim, std,
                   {{feed_forward + "w1.weight", config.ffn_dim}, {feed_forward + "w3.weight", config.ffn_dim}}));
@@ -121,8 +124,8 @@ Buffer LlamaBlock::attention_half(ops::Executor& run, const BatchShape& shape, c
   run(ops::Rope{saved.qkv.ptr<bf16>(), cos_sin, tokens, config_.qkv_cols(), config_.heads + config_.kv_heads,
                 config_.head_dim(), shape.seq_len, 0, false});
   saved.attention_out = activation(memory, "attention_out", tokens, config_.dim);
-  saved.lse = memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len,
-                              MemoryClass::activations);
+  saved.lse =
+      memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len, MemoryClass::activations);
   run(ops::AttentionForward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), saved.lse.ptr<float>(),
                             attention_shape(shape), attention_scale()});
   run.observe(name_ + ".attention.output", saved.attention_out.tensor());
@@ -193,7 +196,8 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   dqkv.reset();
   saved.attention_in.reset();
 
-  ResidualGradient in{activation(memory, "dx", tokens, dim), below != nullptr ? below->gradient_codes(memory, tokens) : Codes{}};
+  ResidualGradient in{activation(memory, "dx", tokens, dim),
+                      below != nullptr ? below->gradient_codes(memory, tokens) : Codes{}};
   run(ops::RmsNormBackward{din.ptr<bf16>(), saved.x.ptr<bf16>(), attention_norm_.weight.ptr<bf16>(),
                            saved.attention_rstd.ptr<float>(), mid.dx.ptr<bf16>(), in.dx.ptr<bf16>(),
                            attention_norm_.gradient.ptr<float>(),

@@ -58,11 +58,11 @@ class Slab {
   [[nodiscard]] std::int64_t decaying() const { return decaying_; }  ///< elements [0, decaying) decay
   [[nodiscard]] ParameterView view(std::size_t index) const;
 
-  [[nodiscard]] const Tensor& weights() const { return weights_.tensor(); }    // [1, numel] bf16
-  [[nodiscard]] const Tensor& master() const { return master_.tensor(); }      // [1, numel] f32
+  [[nodiscard]] const Tensor& weights() const { return weights_.tensor(); }      // [1, numel] bf16
+  [[nodiscard]] const Tensor& master() const { return master_.tensor(); }        // [1, numel] f32
   [[nodiscard]] const Tensor& gradients() const { return gradients_.tensor(); }  // [1, numel] f32
-  [[nodiscard]] const Tensor& first_moment() const { return m_.tensor(); }     // [1, numel] f32
-  [[nodiscard]] const Tensor& second_moment() const { return v_.tensor(); }    // [1, numel] f32
+  [[nodiscard]] const Tensor& first_moment() const { return m_.tensor(); }       // [1, numel] f32
+  [[nodiscard]] const Tensor& second_moment() const { return v_.tensor(); }      // [1, numel] f32
 
  private:
   std::string name_;

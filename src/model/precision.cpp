@@ -16,7 +16,8 @@ LinearPrecision PrecisionPlan::record(std::string_view layer, std::int64_t m, st
   const fp8::Format e5m2 = fp8::gradient_format(options_.family);
   std::string precision = fp8 ? fmt::format("{} {}", recipe.name, fp8::name(e4m3)) : "bf16";
   table_.push_back({std::string(layer), m, n, k, fp8, std::move(precision), std::move(reason)});
-  return {&recipe, options_.faulty_rule.value_or(fp8::ScaleRule::of(e4m3, recipe.power_of_two)), fp8::ScaleRule::of(e5m2, recipe.power_of_two)};
+  return {&recipe, options_.faulty_rule.value_or(fp8::ScaleRule::of(e4m3, recipe.power_of_two)),
+          fp8::ScaleRule::of(e5m2, recipe.power_of_two)};
 }
 
 LinearPrecision PrecisionPlan::decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -50,8 +51,10 @@ void PrecisionPlan::require_effect() const {
                     table_.empty() ? "" : table_.front().layer);
   }
   if (options_.recipe->uses_fp8() && layers_in_fp8() == 0) {
-    throw UserError("recipe {} converts no layer: {} stays in bf16 because of \"{}\"; set precision.min_size = 0 to "
-                    "convert small layers too", options_.recipe->name, table_.front().layer, table_.front().reason);
+    throw UserError(
+        "recipe {} converts no layer: {} stays in bf16 because of \"{}\"; set precision.min_size = 0 to "
+        "convert small layers too",
+        options_.recipe->name, table_.front().layer, table_.front().reason);
   }
 }
 

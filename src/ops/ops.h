@@ -79,8 +79,8 @@ struct RmsNormForward {
   }
 };
 
-/// dx = residual + rstd * (dy*weight - xhat * mean(dy*weight*xhat)), xhat = x * rstd; dweight += sum over rows of dy*xhat.
-/// The row codes are those of the bf16 dx.
+/// dx = residual + rstd * (dy*weight - xhat * mean(dy*weight*xhat)), xhat = x * rstd; dweight += sum over rows of
+/// dy*xhat. The row codes are those of the bf16 dx.
 struct RmsNormBackward {
   static constexpr std::string_view name = "rmsnorm_backward";
   const bf16* dy;        // [T, D]
@@ -106,8 +106,8 @@ struct RmsNormBackward {
 /// (the half-split layout of Hugging Face checkpoints). `inverse` rotates back: the backward of the same op.
 struct Rope {
   static constexpr std::string_view name = "rope";
-  bf16* qkv;              // [T, row_stride]
-  const float* cos_sin;   // [S, hd]: cosines in the first half of a row, sines in the second
+  bf16* qkv;             // [T, row_stride]
+  const float* cos_sin;  // [S, hd]: cosines in the first half of a row, sines in the second
   std::int64_t rows, row_stride, heads, head_dim, seq_len;  // row t has position t % seq_len + offset
   std::int64_t offset;
   bool inverse;
@@ -139,7 +139,8 @@ struct AttentionForward {
 
   [[nodiscard]] double flops() const { return 2 * shape.causal_flops(); }
   [[nodiscard]] double bytes() const {
-    return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 2 + shape.rows() * shape.heads * 4);
+    return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 2 +
+                               shape.rows() * shape.heads * 4);
   }
 };
 
@@ -155,7 +156,8 @@ struct AttentionBackward {
 
   [[nodiscard]] double flops() const { return 5 * shape.causal_flops(); }
   [[nodiscard]] double bytes() const {
-    return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 4 + shape.rows() * shape.heads * 4);
+    return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 4 +
+                               shape.rows() * shape.heads * 4);
   }
 };
 
@@ -171,7 +173,8 @@ struct AppendToCache {
   [[nodiscard]] double bytes() const { return static_cast<double>(8 * batch * kv_heads * head_dim); }
 };
 
-/// One new position per sequence against its cache: rows of qkv are the newest tokens, positions [0, length) are cached.
+/// One new position per sequence against its cache: rows of qkv are the newest tokens, positions [0, length) are
+/// cached.
 struct AttentionDecode {
   static constexpr std::string_view name = "attention_decode";
   const bf16* qkv;      // [B, (H + 2 KV) hd], rotated; its keys and values lie in the cache already
@@ -251,13 +254,14 @@ struct QuantizeTensor {
 };
 
 /// How a cast with one scale per row treated its input: counts go to `saturated` (|x * scale| above the format's
-/// largest value) and `invalid` (NaN after scaling). Run where numbers are watched, not in every step.
+/// largest value: a saturating cast clips it) and `overflowed` (a plain cast makes it NaN or infinity). Both are added
+/// to. Run where numbers are watched, not in every step.
 struct CastStatistics {
   static constexpr std::string_view name = "cast_statistics";
   const bf16* x;               // [rows, cols]
   const float* scale_inverse;  // [rows], or [1] where `one_scale`
   std::uint64_t* saturated;    // [1]
-  std::uint64_t* invalid;      // [1]
+  std::uint64_t* overflowed;   // [1]
   fp8::Format format;
   std::int64_t rows, cols;
   bool one_scale;
@@ -356,7 +360,7 @@ struct SumOfSquares {
 /// What one optimizer step needs, in device memory so that a captured graph can read it.
 struct StepScalars {
   float learning_rate;
-  float clip_factor;      // multiplies every gradient
+  float clip_factor;       // multiplies every gradient
   float bias_correction1;  // 1 - beta1^step
   float bias_correction2;  // 1 - beta2^step
 };
@@ -395,8 +399,8 @@ struct FindNonFinite {
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
 using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
-                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, QuantizeColumns,
-                    QuantizeTensor, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW,
-                    FindNonFinite>;
+                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows,
+                    QuantizeColumns, QuantizeTensor, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares,
+                    AdamW, FindNonFinite>;
 
 }  // namespace octet::ops

@@ -57,7 +57,9 @@ void write_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
   write_safetensors(path, tensors, {{"format", "octet"}});
 }
 
-std::string shape_text(std::span<const std::uint64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(std::span<const std::uint64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 /// Reads every piece; complains about the first few tensors that are missing or of another shape.
 void read_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
@@ -84,11 +86,12 @@ void read_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
 
 json describe(const Config& config, const TrainState& state) {
   const json all = config_json(config);
-  return {{"version", kVersion},
-          {"step", state.step},
-          {"loader", {{"epoch", state.loader.epoch}, {"next", state.loader.next}}},
-          {"model", all.at("model")},
-          {"order", {{"seed", config.training.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
+  return {
+      {"version", kVersion},
+      {"step", state.step},
+      {"loader", {{"epoch", state.loader.epoch}, {"next", state.loader.next}}},
+      {"model", all.at("model")},
+      {"order", {{"seed", config.data.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
 }
 
 std::string checksum_text(const json& description) {
@@ -216,7 +219,8 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& paramet
                       differences_between(state.at("order"), wanted.at("order")));
     }
     result.step = state.at("step").get<std::int64_t>();
-    result.loader = {state.at("loader").at("epoch").get<std::uint64_t>(), state.at("loader").at("next").get<std::uint64_t>()};
+    result.loader = {state.at("loader").at("epoch").get<std::uint64_t>(),
+                     state.at("loader").at("next").get<std::uint64_t>()};
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }

@@ -3,7 +3,7 @@
 // One directory per step, checkpoints/step-00000300/, of three files:
 //   model.safetensors      fp32 master weights under their checkpoint names, never FP8
 //   optimizer.safetensors  m.<name> and v.<name>, fp32
-//   state.json             version, step, data position, seed, the model's configuration, a checksum of itself
+//   state.json             version, step, data position and order, the model's configuration, a checksum of itself
 // It is written beside as step-00000300.partial, brought to disk file by file, and renamed: a directory without the
 // suffix is whole. Tensors carry checksums that loading verifies.
 #pragma once

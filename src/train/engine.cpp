@@ -4,7 +4,9 @@
 
 namespace octet {
 
-bool StepOutcome::finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
+bool StepOutcome::finite() const {
+  return std::isfinite(loss) && std::isfinite(grad_norm);
+}
 
 Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model)
     : config_(config),
@@ -22,7 +24,7 @@ void Engine::take_persistent(Memory& memory) {
   loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
   gradient_squares_ = memory.allocate("gradient_squares", DType::f64, 1, 1, MemoryClass::workspace);
   scalars_ = memory.allocate("step_scalars", DType::f32, 1, 4, MemoryClass::workspace);
-  cast_counts_.saturated_and_invalid = memory.allocate("cast_counts", DType::u64, 1, 2, MemoryClass::workspace);
+  cast_counts_.saturated_and_overflowed = memory.allocate("cast_counts", DType::u64, 1, 2, MemoryClass::workspace);
   model_->allocate(memory, SlabUse::training);
 }
 
@@ -111,7 +113,9 @@ void Engine::run_validation() {
   model_->validate(run_, {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()}, loss_sum_.ptr<double>());
 }
 
-void Engine::watch_casts() { model_->watch_casts(&cast_counts_); }
+void Engine::watch_casts() {
+  model_->watch_casts(&cast_counts_);
+}
 
 double Engine::validate() {
   *loss_sum_.ptr<double>() = 0;

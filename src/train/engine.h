@@ -72,10 +72,10 @@ class Engine {
   ops::Executor run_;
   MemoryPlan plan_;
   std::map<std::string_view, ops::OpTotals> planned_totals_;
-  Buffer inputs_, targets_;    // [accumulate * batch, seq_len] i32
-  Buffer loss_sum_;            // [1] f64
-  Buffer gradient_squares_;    // [1] f64
-  Buffer scalars_;             // [1, 4] f32: ops::StepScalars
+  Buffer inputs_, targets_;  // [accumulate * batch, seq_len] i32
+  Buffer loss_sum_;          // [1] f64
+  Buffer gradient_squares_;  // [1] f64
+  Buffer scalars_;           // [1, 4] f32: ops::StepScalars
   CastCounts cast_counts_;
 };
 

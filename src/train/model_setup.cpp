@@ -14,7 +14,8 @@ std::unique_ptr<ops::Backend> make_backend(const Config& config) {
 fp8::FormatFamily choose_family(const Config& config, const ops::Backend& backend) {
   const auto families = backend.device().families();
   if (config.precision.fp8_format == Config::Fp8Format::automatic) return families.front();
-  const auto wanted = config.precision.fp8_format == Config::Fp8Format::fnuz ? fp8::FormatFamily::fnuz : fp8::FormatFamily::ocp;
+  const auto wanted =
+      config.precision.fp8_format == Config::Fp8Format::fnuz ? fp8::FormatFamily::fnuz : fp8::FormatFamily::ocp;
   if (std::find(families.begin(), families.end(), wanted) != families.end()) return wanted;
   throw UserError("precision.fp8_format = \"{}\" asks for {}, but device {} computes in {}: use \"auto\"",
                   config_name(config.precision.fp8_format), fp8::name(fp8::forward_format(wanted)), backend.name(),
@@ -26,9 +27,10 @@ void check_fp8_max(const Config& config, fp8::FormatFamily family) {
   const fp8::Format format = fp8::forward_format(family);
   const double maximum = fp8::info(format).max;
   if (wanted == 0 || wanted == maximum) return;
-  throw UserError("precision.fp8_max = {} is refused: {} ends at {}, values scaled for another maximum are clipped or "
-                  "become NaN without a word; remove the key (octet train --demonstrate fnuz_max_448 shows the damage)",
-                  wanted, fp8::name(format), maximum);
+  throw UserError(
+      "precision.fp8_max = {} is refused: {} ends at {}, values scaled for another maximum are clipped or "
+      "become NaN without a word; remove the key (octet train --demonstrate fnuz_max_448 shows the damage)",
+      wanted, fp8::name(format), maximum);
 }
 
 LlamaConfig llama_config(const Config& config) {
@@ -60,7 +62,8 @@ PrecisionOptions precision_options(const Config& config, fp8::FormatFamily famil
 namespace {
 
 std::unique_ptr<Llama> build(const Config& config, PrecisionOptions precision) {
-  const auto weight_codes = config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
+  const auto weight_codes =
+      config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
   return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
                                  config.training.seq_len, std::move(precision), weight_codes);
 }

@@ -78,7 +78,9 @@ void RunDirectory::write_run(const nlohmann::ordered_json& run) const {
 
 void RunDirectory::append(const StepRecord& record) {
   metrics_ << record.json().dump() << '\n' << std::flush;
-  if (!metrics_) throw UserError("cannot append to {}: the disk may be full; the last checkpoint is good", (path_ / kMetricsFile).string());
+  if (!metrics_)
+    throw UserError("cannot append to {}: the disk may be full; the last checkpoint is good",
+                    (path_ / kMetricsFile).string());
 }
 
 }  // namespace octet

@@ -34,7 +34,7 @@ ordered_json describe_demonstration(const Engine& engine, const Config& config) 
   check(!refused.empty(), "a maximum of 448 for e4m3fnuz is refused");
   return {{"fault", "fnuz_max_448"},
           {"saturated_share", static_cast<double>(counts.saturated()) / all},
-          {"nan_share_unsaturated", static_cast<double>(counts.invalid()) / all},
+          {"nan_share_unsaturated", static_cast<double>(counts.overflowed()) / all},
           {"refused_message", refused}};
 }
 
@@ -55,8 +55,12 @@ ordered_json describe_precision(const Llama& model) {
   const PrecisionPlan& plan = model.precision();
   ordered_json layers = ordered_json::array();
   for (const LayerChoice& choice : plan.table()) {
-    layers.push_back({{"layer", choice.layer}, {"m", choice.m}, {"n", choice.n}, {"k", choice.k},
-                      {"precision", choice.precision}, {"reason", choice.reason}});
+    layers.push_back({{"layer", choice.layer},
+                      {"m", choice.m},
+                      {"n", choice.n},
+                      {"k", choice.k},
+                      {"precision", choice.precision},
+                      {"reason", choice.reason}});
   }
   const bool fp8 = plan.options().recipe->uses_fp8();
   return {{"recipe", plan.options().recipe->name},
@@ -89,7 +93,9 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   if (status != "running") run["finished"] = iso_time();
   run["config"] = facts.config;
   run["origins"] = facts.origins;
-  run["machine"] = {{"cpu", facts.machine.cpu}, {"cores", facts.machine.cores}, {"isa", facts.machine.isa},
+  run["machine"] = {{"cpu", facts.machine.cpu},
+                    {"cores", facts.machine.cores},
+                    {"isa", facts.machine.isa},
                     {"memory_bytes", facts.machine.memory_bytes},
                     {"device", engine.backend().device().description()}};
   run["libraries"] = library_versions();

@@ -53,6 +53,12 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
 TrainOutcome Trainer::train() {
   open_data();
   begin_or_resume();
+  if (first_step_ > config_.training.steps) {
+    throw UserError("{} has trained all its {} steps: raise training.steps to go on", request_.run_directory.string(),
+                    config_.training.steps);
+  }
+  write_config(*directory_, request_.loaded);
+  write_status("running", std::nullopt);
   try {
     TrainOutcome outcome = loop();
     write_status(outcome.finished ? "finished" : "interrupted", outcome.result);
@@ -66,14 +72,17 @@ TrainOutcome Trainer::train() {
 void Trainer::open_data() {
   const auto seq_len = static_cast<std::uint64_t>(config_.training.seq_len);
   loader_.emplace(open_shards(config_.data.train, config_.model.vocab_size, "data.train"), seq_len,
-                  static_cast<std::uint64_t>(config_.training.seed),
+                  static_cast<std::uint64_t>(config_.data.seed),
                   config_.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored);
   if (config_.data.validation.empty()) return;
   const auto windows = static_cast<std::uint64_t>(config_.validation.batches * config_.training.batch_size);
-  validation_.emplace(open_shards(config_.data.validation, config_.model.vocab_size, "data.validation"), seq_len, windows);
+  validation_.emplace(open_shards(config_.data.validation, config_.model.vocab_size, "data.validation"), seq_len,
+                      windows);
   if (validation_->windows() < static_cast<std::uint64_t>(config_.training.batch_size)) {
-    throw UserError("data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
-                    "smaller training.batch_size", validation_->windows(), seq_len, config_.training.batch_size);
+    throw UserError(
+        "data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
+        "smaller training.batch_size",
+        validation_->windows(), seq_len, config_.training.batch_size);
   }
 }
 
@@ -81,7 +90,8 @@ void Trainer::begin_or_resume() {
   const std::filesystem::path& path = request_.run_directory;
   const auto checkpoints = list_checkpoints(path / "checkpoints");
   if (request_.resume == Resume::must && checkpoints.empty()) {
-    throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto", path.string());
+    throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto",
+                    path.string());
   }
   const bool resumes = request_.resume != Resume::never && !checkpoints.empty();
   if (!resumes && request_.resume == Resume::when_there && RunDirectory::holds_run(path)) {
@@ -102,8 +112,6 @@ void Trainer::begin_or_resume() {
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
   facts_ = gather_facts(request_.loaded, path, request_.command_line);
-  write_config(*directory_, request_.loaded);
-  write_status("running", std::nullopt);
 }
 
 StepRecord Trainer::run_step(std::int64_t step) {
@@ -132,9 +140,11 @@ void Trainer::handle_non_finite(StepRecord& record) {
   if (config_.training.on_nan == Config::OnNan::stop) {
     directory_->append(record);
     const auto checkpoints = list_checkpoints(directory_->checkpoints());
-    throw Failure("step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
-                  "leaves such steps out", record.step, record.loss, record.grad_norm, where,
-                  checkpoints.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + checkpoints.back().string());
+    throw Failure(
+        "step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
+        "leaves such steps out",
+        record.step, record.loss, record.grad_norm, where,
+        checkpoints.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + checkpoints.back().string());
   }
   record.skipped = true;
   listener_.on_skip(record.step, where);
@@ -200,11 +210,14 @@ void Trainer::summarize(TrainOutcome& outcome) const {
     if (record.val_loss) outcome.result.val_loss = record.val_loss;
   }
   const auto window = static_cast<std::ptrdiff_t>(std::min(losses.size(), kLossWindow));
-  outcome.result.train_loss = window == 0 ? std::nan("") : std::accumulate(losses.end() - window, losses.end(), 0.0) / static_cast<double>(window);
+  outcome.result.train_loss =
+      window == 0 ? std::nan("")
+                  : std::accumulate(losses.end() - window, losses.end(), 0.0) / static_cast<double>(window);
   outcome.result.tokens_per_second = median(speeds);
   outcome.result.ms_per_step = median(times);
   outcome.result.fp8_codes_used = engine_.executor().fp8_codes_used();
-  if (engine_.model().precision().options().recipe->uses_fp8() && outcome.result.fp8_codes_used == 0 && !records_.empty()) {
+  if (engine_.model().precision().options().recipe->uses_fp8() && outcome.result.fp8_codes_used == 0 &&
+      !records_.empty()) {
     throw Failure("no product read an FP8 code although the recipe is {}", config_name(config_.precision.recipe));
   }
 }

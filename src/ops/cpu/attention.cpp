@@ -21,18 +21,21 @@ struct Matrix {
 
 /// What one thread needs: copies of a head where products are in f32, score blocks, gradient sums.
 struct HeadScratch {
-  std::byte *q, *k, *v, *dout;            // [S, hd] or [block, hd] f32 copies; unused where operands are bf16
-  std::byte *p, *ds;                      // [block, S] as operands
-  bf16 *p_bf16, *ds_bf16;                 // [block, S]
-  float *scores, *dp;                     // [block, S]
-  float *tile, *dk, *dv;                  // [block, hd], [S, hd], [S, hd]
-  std::byte* product;                     // oneDNN's own
+  std::byte *q, *k, *v, *dout;  // [S, hd] or [block, hd] f32 copies; unused where operands are bf16
+  std::byte *p, *ds;            // [block, S] as operands
+  bf16 *p_bf16, *ds_bf16;       // [block, S]
+  float *scores, *dp;           // [block, S]
+  float *tile, *dk, *dv;        // [block, hd], [S, hd], [S, hd]
+  std::byte* product;           // oneDNN's own
 };
 
 class HeadWorker {
  public:
   HeadWorker(const CpuDevice& device, const AttentionShape& shape, float scale)
-      : device_(device), kernels_(device.kernels()), shape_(shape), scale_(scale),
+      : device_(device),
+        kernels_(device.kernels()),
+        shape_(shape),
+        scale_(scale),
         copies_(device.products().operands() != DType::bf16) {}
 
   [[nodiscard]] Index blocks() const { return (shape_.seq_len + kBlockRows - 1) / kBlockRows; }
@@ -54,7 +57,8 @@ class HeadWorker {
     if (backward) {
       scratch.dout = cutter.take<std::byte>(block * hd * copy_bytes);
       scratch.ds_bf16 = cutter.take<bf16>(block * s);
-      scratch.ds = copies_ ? cutter.take<std::byte>(block * s * copy_bytes) : reinterpret_cast<std::byte*>(scratch.ds_bf16);
+      scratch.ds =
+          copies_ ? cutter.take<std::byte>(block * s * copy_bytes) : reinterpret_cast<std::byte*>(scratch.ds_bf16);
       scratch.dp = cutter.take<float>(block * s);
       scratch.dk = cutter.take<float>(s * hd);
       scratch.dv = cutter.take<float>(s * hd);
@@ -66,7 +70,8 @@ class HeadWorker {
   void forward(const AttentionForward& op, Index batch, Index head, Index block, const HeadScratch& scratch) const {
     const Rows rows = rows_of(block);
     const Index hd = shape_.head_dim;
-    const Matrix q = load(query(op.qkv, batch, head) + rows.begin * shape_.qkv_cols(), shape_.qkv_cols(), rows.count, scratch.q);
+    const Matrix q =
+        load(query(op.qkv, batch, head) + rows.begin * shape_.qkv_cols(), shape_.qkv_cols(), rows.count, scratch.q);
     const Matrix k = load(key(op.qkv, batch, head), shape_.qkv_cols(), rows.keys, scratch.k);
     const Matrix v = load(value(op.qkv, batch, head), shape_.qkv_cols(), rows.keys, scratch.v);
     multiply(scores_shape(rows, q, k), q, k, scratch.scores, scratch);
@@ -77,8 +82,8 @@ class HeadWorker {
     }
     const Matrix p = operand(scratch.p_bf16, scratch.p, rows);
     multiply({rows.count, hd, rows.keys, p.stride, v.stride, hd, false, true, false}, p, v, scratch.tile, scratch);
-    store(scratch.tile, rows.count,
-          op.out + (batch * shape_.seq_len + rows.begin) * shape_.out_cols() + head * hd, shape_.out_cols());
+    store(scratch.tile, rows.count, op.out + (batch * shape_.seq_len + rows.begin) * shape_.out_cols() + head * hd,
+          shape_.out_cols());
   }
 
   /// Gradients of one key/value head and the query heads that read it.
@@ -122,7 +127,8 @@ class HeadWorker {
   [[nodiscard]] Matrix load(const bf16* x, Index stride, Index rows, std::byte* copy) const {
     if (!copies_) return {reinterpret_cast<const std::byte*>(x), stride};
     const Index hd = shape_.head_dim;
-    for (Index r = 0; r < rows; ++r) kernels_.widen_to_f32(x + r * stride, reinterpret_cast<float*>(copy) + r * hd, 0, hd);
+    for (Index r = 0; r < rows; ++r)
+      kernels_.widen_to_f32(x + r * stride, reinterpret_cast<float*>(copy) + r * hd, 0, hd);
     return {copy, hd};
   }
 
@@ -155,7 +161,8 @@ class HeadWorker {
     const bf16* out = op.out + first_row * shape_.out_cols() + head * hd;
     const bf16* dout_rows = op.dout + first_row * shape_.out_cols() + head * hd;
     const float* lse = op.lse + (batch * shape_.heads + head) * shape_.seq_len + rows.begin;
-    const Matrix q = load(query(op.qkv, batch, head) + rows.begin * shape_.qkv_cols(), shape_.qkv_cols(), rows.count, scratch.q);
+    const Matrix q =
+        load(query(op.qkv, batch, head) + rows.begin * shape_.qkv_cols(), shape_.qkv_cols(), rows.count, scratch.q);
     const Matrix dout = load(dout_rows, shape_.out_cols(), rows.count, scratch.dout);
     multiply(scores_shape(rows, q, k), q, k, scratch.scores, scratch);
     multiply(scores_shape(rows, dout, v), dout, v, scratch.dp, scratch);
@@ -231,7 +238,8 @@ void run_attention_forward(Device& device, const AttentionForward& op, Workspace
   const Index blocks = worker.blocks();
   self.pool().run(op.shape.batch * op.shape.heads * blocks, [&](Index task, int thread) {
     const Index head = task / blocks;
-    worker.forward(op, head / op.shape.heads, head % op.shape.heads, task % blocks, scratch[static_cast<std::size_t>(thread)]);
+    worker.forward(op, head / op.shape.heads, head % op.shape.heads, task % blocks,
+                   scratch[static_cast<std::size_t>(thread)]);
   });
 }
 

@@ -128,16 +128,16 @@ void quantize_tensor(Device& device, const QuantizeTensor& op, Workspace) {
 void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
   const CpuDevice& self = cpu(device);
   std::atomic<std::uint64_t> saturated{0};  // counts, whose order does not matter
-  std::atomic<std::uint64_t> invalid{0};
+  std::atomic<std::uint64_t> overflowed{0};
   parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 2), [&](Index begin, Index end) {
     std::uint64_t range_saturated = 0;
-    std::uint64_t range_invalid = 0;
-    self.kernels().cast_statistics(op, begin, end, range_saturated, range_invalid);
+    std::uint64_t range_overflowed = 0;
+    self.kernels().cast_statistics(op, begin, end, range_saturated, range_overflowed);
     saturated += range_saturated;
-    invalid += range_invalid;
+    overflowed += range_overflowed;
   });
   *op.saturated += saturated;
-  *op.invalid += invalid;
+  *op.overflowed += overflowed;
 }
 
 void cross_entropy(Device& device, const CrossEntropy& op, Workspace) {
@@ -158,16 +158,14 @@ double ordered_sum(const CpuDevice& device, Index count, const Body& body) {
 
 void sum_floats(Device& device, const SumFloats& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  *op.total += op.scale * ordered_sum(self, op.count, [&](Index begin, Index end) {
-    return self.kernels().sum(op.x, begin, end);
-  });
+  *op.total += op.scale * ordered_sum(self, op.count,
+                                      [&](Index begin, Index end) { return self.kernels().sum(op.x, begin, end); });
 }
 
 void sum_of_squares(Device& device, const SumOfSquares& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  *op.total += ordered_sum(self, op.count, [&](Index begin, Index end) {
-    return self.kernels().sum_of_squares(op.x, begin, end);
-  });
+  *op.total += ordered_sum(self, op.count,
+                           [&](Index begin, Index end) { return self.kernels().sum_of_squares(op.x, begin, end); });
 }
 
 void zero(Device& device, const Zero& op, Workspace) {
@@ -234,7 +232,9 @@ int available_cores() {
 }  // namespace
 
 CpuDevice::CpuDevice(int threads, CpuIsa isa)
-    : pool_(threads > 0 ? threads : available_cores()), isa_(isa), kernels_(&row_kernels(isa)),
+    : pool_(threads > 0 ? threads : available_cores()),
+      isa_(isa),
+      kernels_(&row_kernels(isa)),
       products_(TileProducts::fastest_operands()) {}
 
 std::string CpuDevice::description() const {
@@ -249,8 +249,10 @@ ArenaAllocator CpuDevice::allocator() {
   return [](std::size_t bytes) {
     void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) {
-      throw UserError("the plan needs {:.2f} GiB of memory and this machine cannot give it: lower training.batch_size "
-                      "or training.seq_len (--dry-run prints the plan)", static_cast<double>(bytes) / (1U << 30U));
+      throw UserError(
+          "the plan needs {:.2f} GiB of memory and this machine cannot give it: lower training.batch_size "
+          "or training.seq_len (--dry-run prints the plan)",
+          static_cast<double>(bytes) / (1U << 30U));
     }
     madvise(block, bytes, MADV_HUGEPAGE);
     return std::shared_ptr<std::byte>(static_cast<std::byte*>(block), [bytes](std::byte* p) { munmap(p, bytes); });

@@ -31,7 +31,9 @@ class CpuDevice final : public Device {
   mutable TileProducts products_;
 };
 
-[[nodiscard]] inline const CpuDevice& cpu(const Device& device) { return static_cast<const CpuDevice&>(device); }
+[[nodiscard]] inline const CpuDevice& cpu(const Device& device) {
+  return static_cast<const CpuDevice&>(device);
+}
 
 // Entries that span a file of their own: each has the op's run and workspace functions.
 void run_gemm(Device& device, const Gemm& op, Workspace workspace);

@@ -24,7 +24,9 @@ struct Prepared {
   bool transposed;
 };
 
-bool needs_copy(const GemmOperand& operand, DType wanted) { return operand.dtype != wanted; }
+bool needs_copy(const GemmOperand& operand, DType wanted) {
+  return operand.dtype != wanted;
+}
 
 Prepared place_operand(const GemmOperand& operand, Index outer, Index k, DType wanted, WorkspaceCutter& cutter) {
   const Index stride = operand.transposed ? outer : k;
@@ -35,11 +37,16 @@ Prepared place_operand(const GemmOperand& operand, Index outer, Index k, DType w
 
 fp8::Format format_of(DType dtype) {
   switch (dtype) {
-    case DType::e4m3fn: return fp8::Format::e4m3fn;
-    case DType::e4m3fnuz: return fp8::Format::e4m3fnuz;
-    case DType::e5m2: return fp8::Format::e5m2;
-    case DType::e5m2fnuz: return fp8::Format::e5m2fnuz;
-    default: throw Failure("a product cannot read {} operands", name(dtype));
+    case DType::e4m3fn:
+      return fp8::Format::e4m3fn;
+    case DType::e4m3fnuz:
+      return fp8::Format::e4m3fnuz;
+    case DType::e5m2:
+      return fp8::Format::e5m2;
+    case DType::e5m2fnuz:
+      return fp8::Format::e5m2fnuz;
+    default:
+      throw Failure("a product cannot read {} operands", name(dtype));
   }
 }
 
@@ -83,8 +90,8 @@ GemmLayout lay_out(const CpuDevice& device, const Gemm& op, std::byte* workspace
   std::size_t product_scratch = 0;
   for (const Index rows : {layout.tile.rows, last_rows}) {
     for (const Index cols : {layout.tile.cols, last_cols}) {
-      layout.products.push_back(&device.products().find({rows, cols, op.k, layout.a.stride, layout.b.stride, cols,
-                                                         layout.a.transposed, layout.b.transposed, false}));
+      layout.products.push_back(&device.products().find(
+          {rows, cols, op.k, layout.a.stride, layout.b.stride, cols, layout.a.transposed, layout.b.transposed, false}));
       product_scratch = std::max(product_scratch, layout.products.back()->scratch_bytes());
     }
   }
@@ -131,10 +138,11 @@ void run_tile(const CpuDevice& device, const Gemm& op, const GemmLayout& layout,
   const auto scale_at = [](const GemmOperand& operand, Index outer) {
     return operand.axis == ScaleAxis::row ? operand.scale_inverse + outer : operand.scale_inverse;
   };
-  device.kernels().epilogue({sums, rows, cols, scale_at(op.a, row), scale_at(op.b, col),
-                             op.a.axis == ScaleAxis::tensor, op.b.axis == ScaleAxis::tensor,
-                             static_cast<std::byte*>(op.d) + (row * op.n + col) * static_cast<Index>(size_of(op.d_dtype)),
-                             op.n, op.d_dtype, op.accumulate});
+  device.kernels().epilogue(
+      {sums, rows, cols, scale_at(op.a, row), scale_at(op.b, col), op.a.axis == ScaleAxis::tensor,
+       op.b.axis == ScaleAxis::tensor,
+       static_cast<std::byte*>(op.d) + (row * op.n + col) * static_cast<Index>(size_of(op.d_dtype)), op.n, op.d_dtype,
+       op.accumulate});
 }
 
 }  // namespace
@@ -149,7 +157,8 @@ void run_gemm(Device& device, const Gemm& op, Workspace workspace) {
   if (op.m == 0 || op.n == 0) return;
   const CpuDevice& self = cpu(device);
   if (op.k == 0) {  // an empty contraction is zero
-    if (!op.accumulate) std::fill_n(static_cast<std::byte*>(op.d), op.m * op.n * static_cast<Index>(size_of(op.d_dtype)), std::byte{0});
+    if (!op.accumulate)
+      std::fill_n(static_cast<std::byte*>(op.d), op.m * op.n * static_cast<Index>(size_of(op.d_dtype)), std::byte{0});
     return;
   }
   const GemmLayout layout = lay_out(self, op, workspace.data());

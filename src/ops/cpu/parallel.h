@@ -11,9 +11,8 @@ namespace octet::ops::cpu {
 /// Calls body(begin, end) for consecutive ranges of at most `grain` items of [0, count).
 template <typename Body>
 void parallel_ranges(ThreadPool& pool, std::int64_t count, std::int64_t grain, const Body& body) {
-  pool.run((count + grain - 1) / grain, [&](std::int64_t chunk, int) {
-    body(chunk * grain, std::min(count, (chunk + 1) * grain));
-  });
+  pool.run((count + grain - 1) / grain,
+           [&](std::int64_t chunk, int) { body(chunk * grain, std::min(count, (chunk + 1) * grain)); });
 }
 
 /// Rows per range so that one range moves about 64 KiB: long enough to hide the dispatch, short enough to balance.

@@ -42,11 +42,12 @@ struct RowKernels {
   double (*sum_of_squares)(const float* x, Index begin, Index end);
   double (*sum)(const float* x, Index begin, Index end);
   void (*adamw)(const AdamW&, Index begin, Index end);
-  Index (*find_non_finite_bf16)(const bf16* x, Index begin, Index end);   // -1 where all are finite
+  Index (*find_non_finite_bf16)(const bf16* x, Index begin, Index end);  // -1 where all are finite
   Index (*find_non_finite_f32)(const float* x, Index begin, Index end);
 
   // rows [begin, end): counts are added
-  void (*cast_statistics)(const CastStatistics&, Index begin, Index end, std::uint64_t& saturated, std::uint64_t& invalid);
+  void (*cast_statistics)(const CastStatistics&, Index begin, Index end, std::uint64_t& saturated,
+                          std::uint64_t& overflowed);
 
   // FP8 codes to matrix operands: elements [begin, end)
   void (*decode_to_bf16)(const std::uint8_t* codes, fp8::Format format, bf16* out, Index begin, Index end);
@@ -68,13 +69,15 @@ struct RowKernels {
   };
   void (*epilogue)(const Epilogue&);
 
-  // softmax of attention, one row: probabilities[0, keys) = exp(scale * scores - max) / sum as bf16, zero in [keys, padded)
+  // softmax of attention, one row: probabilities[0, keys) = exp(scale * scores - max) / sum as bf16, zero in [keys,
+  // padded)
   float (*softmax_row)(const float* scores, Index keys, Index padded, float scale, bf16* probabilities);  // returns lse
   // ds[0, keys) = p * (dp - delta) * scale with p = exp(scale * scores - lse), both as bf16, zero in [keys, padded)
   void (*softmax_backward_row)(const float* scores, const float* dp, Index keys, Index padded, float scale, float lse,
                                float delta, bf16* probabilities, bf16* ds);
   float (*dot)(const bf16* a, const bf16* b, Index count);
-  void (*attention_decode)(const AttentionDecode&, Index begin, Index end, float* scores);  // (sequence, head) pairs; scores [length]
+  void (*attention_decode)(const AttentionDecode&, Index begin, Index end,
+                           float* scores);  // (sequence, head) pairs; scores [length]
 };
 
 [[nodiscard]] const RowKernels& row_kernels(CpuIsa isa);

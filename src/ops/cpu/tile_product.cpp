@@ -46,13 +46,20 @@ dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc&
 
 std::string_view isa_name(dnnl::cpu_isa isa) {
   switch (isa) {
-    case dnnl::cpu_isa::sse41: return "sse41";
-    case dnnl::cpu_isa::avx: return "avx";
-    case dnnl::cpu_isa::avx2: return "avx2";
-    case dnnl::cpu_isa::avx512_core: return "avx512_core";
-    case dnnl::cpu_isa::avx512_core_vnni: return "avx512_core_vnni";
-    case dnnl::cpu_isa::avx512_core_bf16: return "avx512_core_bf16";
-    default: return isa > dnnl::cpu_isa::avx512_core_bf16 ? "amx or newer" : "other";
+    case dnnl::cpu_isa::sse41:
+      return "sse41";
+    case dnnl::cpu_isa::avx:
+      return "avx";
+    case dnnl::cpu_isa::avx2:
+      return "avx2";
+    case dnnl::cpu_isa::avx512_core:
+      return "avx512_core";
+    case dnnl::cpu_isa::avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return "avx512_core_bf16";
+    default:
+      return isa > dnnl::cpu_isa::avx512_core_bf16 ? "amx or newer" : "other";
   }
 }
 
@@ -83,7 +90,9 @@ TileProduct::TileProduct(const TileShape& shape, DType operands) : impl_(std::ma
 
 TileProduct::~TileProduct() = default;
 
-std::size_t TileProduct::scratch_bytes() const { return impl_->scratch.get_size(); }
+std::size_t TileProduct::scratch_bytes() const {
+  return impl_->scratch.get_size();
+}
 
 void TileProduct::run(const void* a, const void* b, float* d, std::byte* scratch) const {
   const OneThreadScope one_thread;

@@ -81,6 +81,17 @@ Vector dequantize(const Codes& codes, Format format, Index rows, Index cols) {
   return values;
 }
 
+namespace {
+
+bool overflows(float scaled, Format format) {
+  return with_format(format, [&]<Format F>() {
+    const auto code = fp8::encode_non_saturating<F>(scaled);
+    return fp8::is_nan(code) || fp8::is_infinite(code);
+  });
+}
+
+}  // namespace
+
 CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale_inverse, Format format, Index rows,
                            Index cols) {
   CastCounts counts;
@@ -88,7 +99,7 @@ CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale
   for (Index r = 0; r < rows; ++r) {
     for (Index c = 0; c < cols; ++c) {
       const double scaled = static_cast<double>(to_float(x[r * cols + c])) / scale_inverse_of_row(scale_inverse, r);
-      if (std::isnan(scaled)) ++counts.invalid;
+      if (overflows(static_cast<float>(scaled), format)) ++counts.overflowed;
       if (std::abs(scaled) > max) ++counts.saturated;
     }
   }

@@ -70,22 +70,27 @@ void cast_rows(const QuantizeTensor& op, float scale, Index begin, Index end) {
 }
 
 void cast_statistics(const CastStatistics& op, Index begin, Index end, std::uint64_t& saturated,
-                     std::uint64_t& invalid) {
+                     std::uint64_t& overflowed) {
   float largest = 0.0F;
-  with_format(op.format, [&](auto tag) { largest = __builtin_bit_cast(float, Bits<tag.format>::max); });
+  float largest_kept = 0.0F;
+  with_format(op.format, [&](auto tag) {
+    constexpr float kKept = fp8::largest_not_overflowing<tag.format>();
+    largest = __builtin_bit_cast(float, Bits<tag.format>::max);
+    largest_kept = kKept;
+  });
   for (Index row = begin; row < end; ++row) {
     const bf16* x = op.x + row * op.cols;
     const float scale = 1.0F / op.scale_inverse[op.one_scale ? 0 : row];
     U32 too_large{};
-    U32 nan{};
+    U32 lost{};
     for (Index i = 0; i < op.cols; i += kLanes) {
       const Index count = op.cols - i;
       const F32 scaled = keep(load(x + i, count) * scale, count, 0.0F);
       too_large = too_large - __builtin_bit_cast(U32, magnitude(scaled) > largest);  // a set lane is -1
-      nan = nan - __builtin_bit_cast(U32, is_nan(scaled));
+      lost = lost - __builtin_bit_cast(U32, magnitude(scaled) > largest_kept) - __builtin_bit_cast(U32, is_nan(scaled));
     }
     saturated += sum(too_large);
-    invalid += sum(nan);
+    overflowed += sum(lost);
   }
 }
 

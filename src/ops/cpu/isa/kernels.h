@@ -23,7 +23,7 @@ std::uint16_t absolute_maximum(const bf16* x, Index begin, Index end);
 void cast_rows(const QuantizeTensor& op, float scale, Index begin, Index end);
 void cast_columns(const QuantizeTensor& op, float scale, Index begin, Index end);
 void cast_statistics(const CastStatistics& op, Index begin, Index end, std::uint64_t& saturated,
-                     std::uint64_t& invalid);
+                     std::uint64_t& overflowed);
 
 /// Casts row `row` of `codes` from x [cols], which its producer has just written: nothing else decides its codes.
 void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row);

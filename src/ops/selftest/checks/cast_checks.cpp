@@ -38,13 +38,13 @@ void check_cast_statistics(Trial& trial, const CastCase& c, bool one_scale) {
   const auto x = make_content(c.content, c.rows * c.cols);
   const auto scale_inverse = one_scale ? std::vector<float>{0x1p-8F} : make_scales(c.rows);
   const auto saturated = trial.updated("saturated", std::vector<std::uint64_t>{0});
-  const auto invalid = trial.updated("invalid", std::vector<std::uint64_t>{0});
+  const auto overflowed = trial.updated("overflowed", std::vector<std::uint64_t>{0});
   trial.run(CastStatistics{trial.input("x", x), trial.input("scale_inverse", scale_inverse), saturated.data(),
-                           invalid.data(), c.format, c.rows, c.cols, one_scale});
+                           overflowed.data(), c.format, c.rows, c.cols, one_scale});
 
   const auto want = reference::cast_statistics(x, scale_inverse, c.format, c.rows, c.cols);
   trial.expect_same<std::uint64_t>("saturated", saturated, {want.saturated});
-  trial.expect_same<std::uint64_t>("invalid", invalid, {want.invalid});
+  trial.expect_same<std::uint64_t>("overflowed", overflowed, {want.overflowed});
 }
 
 }  // namespace
