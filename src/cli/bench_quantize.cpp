@@ -2,7 +2,6 @@
 #include "cli/bench_quantize.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,8 +11,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "core/error.h"
+#include "core/thread_pool.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/row_kernels.h"
 #include "ops/cpu/unfused_cast.h"
@@ -84,11 +85,11 @@ struct Contestant {
   std::function<void(const Matrix&, fp8::Format)> run;
 };
 
-std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
+std::vector<Contestant> contestants(ops::CpuIsa isa, ThreadPool& pool) {
   const ops::cpu::RowKernels& kernels = ops::cpu::row_kernels(isa);
   const ops::cpu::UnfusedCast& passes = ops::cpu::unfused_cast(isa);
-  const auto over_rows = [threads](const Matrix& m, Index bytes_per_element, const auto& body) {
-    parallel_ranges(threads, m.rows, row_grain(m.cols * bytes_per_element), body);
+  const auto over_rows = [&pool](const Matrix& m, Index bytes_per_element, const auto& body) {
+    parallel_ranges(pool, m.rows, row_grain(m.cols * bytes_per_element), body);
   };
   return {
       {"five passes", 21, true,
@@ -113,9 +114,9 @@ std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
          over_rows(m, 3, [&](Index begin, Index end) { kernels.quantize_rows(op, begin, end); });
        }},
       {"fused columns", 3, true,
-       [&kernels, threads](const Matrix& m, fp8::Format format) {
+       [&kernels, &pool](const Matrix& m, fp8::Format format) {
          const ops::QuantizeColumns op{m.x.data(), m.row_codes(format), m.rows, m.cols};
-         parallel_ranges(threads, m.cols, ops::cpu::kColumnBlock,
+         parallel_ranges(pool, m.cols, ops::cpu::kColumnBlock,
                          [&](Index begin, Index end) { kernels.quantize_columns(op, begin, end); });
        }},
       {"decode to bf16", 3, false,
@@ -127,8 +128,8 @@ std::vector<Contestant> contestants(ops::CpuIsa isa, int threads) {
   };
 }
 
-void copy_matrix(const Matrix& m, int threads) {
-  parallel_ranges(threads, m.rows, row_grain(m.cols * 4), [&](Index begin, Index end) {
+void copy_matrix(const Matrix& m, ThreadPool& pool) {
+  parallel_ranges(pool, m.rows, row_grain(m.cols * 4), [&](Index begin, Index end) {
     std::memcpy(m.copy.data() + begin * m.cols, m.x.data() + begin * m.cols,
                 static_cast<std::size_t>((end - begin) * m.cols) * sizeof(bf16));
   });
@@ -165,10 +166,10 @@ void check_options(const QuantizeBenchOptions& options) {
 }
 
 /// Adds the lines and the results of one matrix.
-void measure(const QuantizeBenchOptions& options, int threads, std::string_view place, const Matrix& matrix,
+void measure(const QuantizeBenchOptions& options, ThreadPool& pool, std::string_view place, const Matrix& matrix,
              QuantizeBench& bench) {
   const auto elements = static_cast<double>(matrix.rows * matrix.cols);
-  const double copy_seconds = median_seconds(options.repetitions, [&] { copy_matrix(matrix, threads); });
+  const double copy_seconds = median_seconds(options.repetitions, [&] { copy_matrix(matrix, pool); });
   const double copy_rate = 4 * elements / copy_seconds / kGiga;
   bench.table += fmt::format("\n{}: [{}, {}] bf16, {:.1f} MiB; a copy reads and writes {:.1f} GB/s\n", place,
                              matrix.rows, matrix.cols, elements * sizeof(bf16) / (1 << 20), copy_rate);
@@ -176,7 +177,7 @@ void measure(const QuantizeBenchOptions& options, int threads, std::string_view 
                              "GB/s", "of copy", "speed-up");
   for (const fp8::Format format : options.formats) {
     double unfused_seconds = 0;
-    for (const Contestant& contestant : contestants(options.isa, threads)) {
+    for (const Contestant& contestant : contestants(options.isa, pool)) {
       const double seconds = median_seconds(options.repetitions, [&] { contestant.run(matrix, format); });
       const double rate = contestant.bytes_per_element * elements / seconds / kGiga;
       if (unfused_seconds == 0) unfused_seconds = seconds;  // the first contestant
@@ -202,7 +203,8 @@ void measure(const QuantizeBenchOptions& options, int threads, std::string_view 
 
 QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options) {
   check_options(options);
-  const int threads = options.threads > 0 ? options.threads : omp_get_num_procs();
+  const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  ThreadPool pool(threads);
   const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
   QuantizeBench bench;
   bench.table = fmt::format("FP8 casts, {} threads, {}, medians of {}, last-level cache {} MiB\n", threads,
@@ -211,13 +213,13 @@ QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options) {
                 {"threads", threads},
                 {"repetitions", options.repetitions},
                 {"last_level_cache_bytes", std::max(0L, last_level)},
-                {"results", nlohmann::json::array()}};
+                {"results", nlohmann::ordered_json::array()}};
 
   // 128 KiB of bf16 for each thread: with codes and the unfused cast's floats it fits a second-level cache of 512 KiB.
   const Matrix in_cache(128 * threads, 512);
-  measure(options, threads, "in cache", in_cache, bench);
+  measure(options, pool, "in cache", in_cache, bench);
   const Matrix in_memory(options.rows, options.cols);
-  measure(options, threads, "in memory", in_memory, bench);
+  measure(options, pool, "in memory", in_memory, bench);
   return bench;
 }
 

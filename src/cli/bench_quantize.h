@@ -23,7 +23,7 @@ struct QuantizeBenchOptions {
 
 struct QuantizeBench {
   std::string table;
-  nlohmann::json json;
+  nlohmann::ordered_json json;
 };
 
 /// Casts a matrix [rows, cols] bf16, and one that fits the second-level cache of every core, in every format: by five
