@@ -43,38 +43,38 @@ void random_tokens(Engine& engine, std::int64_t vocab, int step) {
 }
 
 /// One of the two recipes that are compared.
-struct Contestant {
+struct Rival {
   std::string recipe;
   Engine engine;
   std::vector<double> seconds;
 };
 
-Contestant prepare(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe) {
+Rival prepare(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe) {
   overrides.push_back("precision.recipe=" + recipe);
   const Config config = load_config(path, overrides).config;
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
-  Contestant contestant{recipe, Engine(config, std::move(backend), std::move(model)), {}};
-  contestant.engine.allocate();
-  contestant.engine.model().parameters().initialize(1);
-  contestant.engine.weights_changed();
-  return contestant;
+  Rival rival{recipe, Engine(config, std::move(backend), std::move(model)), {}};
+  rival.engine.allocate();
+  rival.engine.model().parameters().initialize(1);
+  rival.engine.weights_changed();
+  return rival;
 }
 
-void run_step(Contestant& contestant, int step) {
-  Engine& engine = contestant.engine;
+void run_step(Rival& rival, int step) {
+  Engine& engine = rival.engine;
   random_tokens(engine, engine.model().config().vocab, step);
   const auto begin = std::chrono::steady_clock::now();
   const StepOutcome outcome = engine.compute_gradients();
   engine.update(step, kLearningRate, outcome.grad_norm);
-  contestant.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  rival.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
-StepTimes summarize(Contestant& contestant) {
-  std::vector<double>& seconds = contestant.seconds;
+StepTimes summarize(Rival& rival) {
+  std::vector<double>& seconds = rival.seconds;
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());
-  StepTimes times{contestant.recipe, *middle * 1e3, contestant.engine.executor().totals(), 0,
+  StepTimes times{rival.recipe, *middle * 1e3, rival.engine.executor().totals(), 0,
                   static_cast<int>(seconds.size())};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
   return times;
@@ -123,20 +123,20 @@ BenchReport bench_step(const std::filesystem::path& path, const std::vector<std:
                              config.training.batch_size * config.training.accumulate, config.training.seq_len);
   const std::string fp8 =
       config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
-  std::deque<Contestant> contestants;  // they alternate, so that whatever else the machine does hits both
-  contestants.push_back(prepare(path, overrides, "bf16"));
-  contestants.push_back(prepare(path, overrides, fp8));
+  std::deque<Rival> rivals;  // they alternate, so that whatever else the machine does hits both
+  rivals.push_back(prepare(path, overrides, "bf16"));
+  rivals.push_back(prepare(path, overrides, fp8));
   for (int step = 1; step <= kWarmUp + steps; ++step) {
-    for (Contestant& contestant : contestants) {
+    for (Rival& rival : rivals) {
       if (step == kWarmUp + 1) {
-        contestant.engine.executor().reset_totals();
-        contestant.seconds.clear();
+        rival.engine.executor().reset_totals();
+        rival.seconds.clear();
       }
-      run_step(contestant, step);
+      run_step(rival, step);
     }
   }
-  const StepTimes high = summarize(contestants.front());
-  const StepTimes low = summarize(contestants.back());
+  const StepTimes high = summarize(rivals.front());
+  const StepTimes low = summarize(rivals.back());
   describe(report, high);
   describe(report, low);
   report.table += fmt::format("\n{} takes {:.2f} x the bf16 step\n", fp8, low.median_ms / high.median_ms);
