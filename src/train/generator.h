@@ -25,8 +25,9 @@ class Generator {
   /// Loads the newest checkpoint of a run. Throws UserError where there is none or it is damaged.
   explicit Generator(const std::filesystem::path& run_directory);
 
-  /// Continues `prompt`; `on_text` sees each piece as it is written. Returns prompt and continuation. Throws UserError
-  /// for an empty prompt. Beyond the sequence length of training the model goes on, less and less sensibly.
+  /// Continues `prompt`; `on_text` sees it once the model is loaded, then each piece as it is written. Returns prompt
+  /// and continuation. Throws UserError for an empty prompt. Beyond the sequence length of training the model goes on,
+  /// less and less sensibly.
   std::string generate(std::string_view prompt, const SamplingOptions& options,
                        const std::function<void(std::string_view)>& on_text);
 
