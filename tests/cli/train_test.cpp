@@ -67,7 +67,7 @@ TEST_F(Train, NonFiniteStepEndsTheRunAndNamesTheTensor) {
     EXPECT_TRUE(contains(outcome.err, part));
   }
   EXPECT_EQ(run_json("run").at("status"), "failed");
-  EXPECT_TRUE(contains(trajectory("run").back(), "\"loss\":null"));
+  EXPECT_TRUE(contains(trajectory("run").back(), "\"grad_norm\":null"));
 }
 
 TEST_F(Train, NonFiniteStepsAreSkippedOnRequest) {
