@@ -32,7 +32,6 @@ void record_sample(const GenerateOptions& options, const std::string& text) {
 
 void run(const GenerateOptions& options) {
   Generator generator(options.run);
-  if (!options.json) fmt::print("{}", options.prompt);
   const std::string text = generator.generate(options.prompt, options.sampling, [&](std::string_view piece) {
     if (options.json) return;
     fmt::print("{}", piece);

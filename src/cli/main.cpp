@@ -2,12 +2,32 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "core/error.h"
 #include "core/version.h"
+#include "io/text.h"
 
 namespace {
+
+/// What is wrong with a command line. Where CLI11 misses something, a word that it could not place is the likely cause.
+std::string describe(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const std::vector<std::string> words = command->remaining();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || words.empty()) return error.what();
+  const std::string& word = words.front();
+  if (word.starts_with('-')) return fmt::format("unknown option {}", octet::printable(word));
+  std::vector<std::string> names;
+  for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(known->get_name());
+  }
+  const auto nearest = octet::nearest_name(word, std::vector<std::string_view>(names.begin(), names.end()));
+  return fmt::format("unknown command {}{}", octet::printable(word),
+                     nearest ? fmt::format("; did you mean {}?", *nearest) : "");
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Octet trains large language models in FP8 on a CPU, from one binary.", "octet");
@@ -29,7 +49,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "octet: {} (octet --help lists commands and options)\n", error.what());
+    fmt::print(stderr, "octet: {} (octet --help lists commands and options)\n", describe(app, error));
     return octet::cli::kExitUserError;
   }
 }

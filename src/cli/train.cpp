@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -20,7 +21,7 @@ struct TrainOptions {
   std::string config;
   std::vector<std::string> set;
   std::string recipe, fp8_format, device, run_directory, resume, demonstrate;
-  double max_minutes = 0;
+  std::optional<double> max_minutes;
   bool dry_run = false;
   bool json = false;
 };
@@ -31,7 +32,7 @@ std::vector<std::string> overrides_of(const TrainOptions& options) {
   if (!options.recipe.empty()) overrides.push_back("precision.recipe=" + options.recipe);
   if (!options.fp8_format.empty()) overrides.push_back("precision.fp8_format=" + options.fp8_format);
   if (!options.device.empty()) overrides.push_back("runtime.device=" + options.device);
-  if (options.max_minutes > 0) overrides.push_back(fmt::format("training.max_minutes={:.6f}", options.max_minutes));
+  if (options.max_minutes) overrides.push_back(fmt::format("training.max_minutes={}", *options.max_minutes));
   return overrides;
 }
 
@@ -57,11 +58,17 @@ void print_plan(const TrainOptions& options, const LoadedConfig& loaded) {
              memory_text(engine));
 }
 
+constexpr const char* kResume = "yes";  // --resume with nothing behind it
+
 Resume resume_mode(const std::string& text) {
   if (text.empty()) return Resume::never;
-  if (text == "yes") return Resume::must;
-  if (text == "auto") return Resume::when_there;
-  throw UserError("--resume takes nothing or \"auto\", not \"{}\"", text);
+  return text == kResume ? Resume::must : Resume::when_there;
+}
+
+/// Runs before CLI11 asks for the configuration, which a --resume in front of it has taken.
+std::string check_resume(const std::string& text) {
+  if (text == kResume || text == "auto") return {};
+  return fmt::format("takes nothing or \"auto\", not \"{}\": put --resume behind the configuration", text);
 }
 
 void run_training(const TrainOptions& options, const LoadedConfig& loaded, Session& session) {
@@ -102,7 +109,8 @@ void add_train(CLI::App& app, Session& session) {
       ->add_option("--resume", options->resume,
                    "Go on from the newest checkpoint; with \"auto\" begin where there is none")
       ->expected(0, 1)
-      ->default_str("yes");
+      ->default_str(kResume)
+      ->check(check_resume, "");
   command->add_option("--max-minutes", options->max_minutes, "Checkpoint and stop after this many minutes");
   command->add_option("--demonstrate", options->demonstrate, "Train with a known fault on purpose: fnuz_max_448");
   command->add_flag("--dry-run", options->dry_run,

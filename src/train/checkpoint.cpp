@@ -179,6 +179,11 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
   const fs::path target = directory / fmt::format("step-{:08}", state.step);
   fs::path partial = target;
   partial += kPartial;
+  const auto give_up = [&](const std::string& reason) {
+    std::error_code ignored;  // the reason for giving up is what the user must hear
+    fs::remove_all(partial, ignored);
+    throw UserError("{}; older checkpoints are untouched", reason);
+  };
   try {
     make_directory(directory);
     remove_leftovers(directory);
@@ -198,9 +203,10 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
     sync_directory(directory);
     remove_leftovers(directory);
     remove_old(directory, keep);
+  } catch (const UserError& error) {
+    give_up(error.what());
   } catch (const fs::filesystem_error& error) {
-    throw UserError("cannot write the checkpoint {}: {}; older checkpoints are untouched", target.string(),
-                    error.code().message());
+    give_up(fmt::format("cannot write the checkpoint {}: {}", target.string(), error.code().message()));
   }
 }
 

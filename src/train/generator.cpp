@@ -78,6 +78,7 @@ std::string Generator::generate(std::string_view prompt, const SamplingOptions& 
   if (tokens.empty()) throw UserError("--prompt is empty: give the text to continue");
   const std::int64_t total = std::ssize(tokens) + options.tokens;
   prepare(std::min(total, config_.training.seq_len));
+  on_text(prompt);
   ops::Executor run(*backend_, *memory_);
   std::string text(prompt);
   for (std::int64_t position = 0; position + 1 < total; ++position) {

@@ -28,9 +28,13 @@ double median(std::vector<double> values) {
 }
 
 std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
-  if (paths.empty()) throw UserError("{} names no token shard: make one with octet tokenize", key);
   std::vector<Shard> shards;
-  for (const std::string& path : paths) shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
+  for (const std::string& path : paths) {
+    if (!std::filesystem::exists(path)) {
+      throw UserError("{}: there is no {}: make it with octet tokenize, or correct the path", key, path);
+    }
+    shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
+  }
   return shards;
 }
 
@@ -64,7 +68,7 @@ TrainOutcome Trainer::train() {
     write_status(outcome.finished ? "finished" : "interrupted", outcome.result);
     return outcome;
   } catch (const std::exception&) {
-    write_status("failed", std::nullopt);
+    record_failure();
     throw;
   }
 }
@@ -219,6 +223,14 @@ void Trainer::summarize(TrainOutcome& outcome) const {
   if (engine_.model().precision().options().recipe->uses_fp8() && outcome.result.fp8_codes_used == 0 &&
       !records_.empty()) {
     throw Failure("no product read an FP8 code although the recipe is {}", config_name(config_.precision.recipe));
+  }
+}
+
+void Trainer::record_failure() {
+  try {
+    write_status("failed", std::nullopt);
+  } catch (const UserError&) {
+    return;  // on a full disk, say; the user hears of the first error, which is the cause
   }
 }
 

@@ -70,6 +70,7 @@ class Trainer {
   [[nodiscard]] bool wants_to_stop(TrainOutcome& outcome) const;
   void summarize(TrainOutcome& outcome) const;
   void write_status(const char* status, const std::optional<RunResult>& result);
+  void record_failure();
 
   TrainRequest request_;
   const Config& config_;

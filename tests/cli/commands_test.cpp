@@ -1,0 +1,114 @@
+// Every command but train does what its help says, and its JSON parses.
+#include <algorithm>
+
+#include "cli/cli_test.h"
+#include "io/files.h"
+
+namespace octet::test {
+namespace {
+
+using Commands = CliTest;
+
+Words generate(std::string_view run, const Words& more) {
+  return join({{"generate", std::string(run), "--prompt", "the ", "--tokens", "24"}, more});
+}
+
+TEST_F(Commands, Version) {
+  EXPECT_TRUE(succeed({"--version"}).starts_with("octet 0."));
+}
+
+TEST_F(Commands, HelpNamesEveryCommand) {
+  const std::string help = succeed({"--help"});
+  for (const char* command : {"train", "generate", "report", "tokenize", "config", "info", "selftest", "bench"}) {
+    EXPECT_TRUE(contains(help, command));
+  }
+}
+
+TEST_F(Commands, TokenizeSplitsTheTextAndRepeatsItself) {
+  const auto counts = json_of({"tokenize", "text.txt", "--train", "a.tok", "--validation", "b.tok", "--json"});
+  EXPECT_EQ(counts.at("train_tokens").get<std::size_t>() + counts.at("validation_tokens").get<std::size_t>(),
+            read_file(path("text.txt")).size());
+  EXPECT_EQ(counts.at("vocab_size"), 256);
+  EXPECT_TRUE(read_file(path("a.tok")) == read_file(path("train.tok")));
+  EXPECT_TRUE(read_file(path("b.tok")) == read_file(path("validation.tok")));
+}
+
+TEST_F(Commands, ConfigShowNamesOrigins) {
+  const Words show = {"config", "show", OCTET_CONFIGS "/llama3_debug.toml", "--set", "training.steps=7"};
+  const auto shown = json_of(join({show, {"--json"}}));
+  EXPECT_EQ(shown.at("config").at("training").at("steps"), 7);
+  EXPECT_EQ(shown.at("origins").at("training.steps"), "--set");
+  EXPECT_EQ(shown.at("origins").at("optimizer.beta1"), "default");
+  EXPECT_TRUE(contains(shown.at("origins").at("model.dim").get<std::string>(), "llama3_debug.toml:"));
+  write("shown.toml", succeed(show));  // what it prints is a configuration again
+  EXPECT_EQ(json_of({"config", "show", "shown.toml", "--json"}).at("config"), shown.at("config"));
+}
+
+TEST_F(Commands, ConfigDiffNamesWhatDiffers) {
+  const Words diff = {"config", "diff", OCTET_CONFIGS "/llama3_quickstart.toml", OCTET_CONFIGS "/llama3_debug.toml"};
+  EXPECT_TRUE(contains(succeed(diff), "model.dim: 256 -> 64\n"));
+  const auto differences = json_of(join({diff, {"--json"}}));
+  EXPECT_TRUE(std::any_of(differences.begin(), differences.end(), [](const auto& entry) {
+    return entry.at("key") == "model.dim" && entry.at("right") == "64";
+  }));
+  EXPECT_EQ(succeed({"config", "diff", diff[2], diff[2]}), "");
+}
+
+TEST_F(Commands, InfoNamesDevicesAndWhatIsLeftOut) {
+  const auto info = json_of({"info", "--json"});
+  EXPECT_EQ(info.at("devices").at(0).at("name"), "cpu");
+  EXPECT_FALSE(info.at("libraries").empty());
+  EXPECT_TRUE(contains(succeed({"info"}), "left out  cuda: "));
+}
+
+TEST_F(Commands, SelftestPassesEveryOp) {
+  const auto result = json_of({"selftest", "--json"});
+  EXPECT_GT(result.at("ops").size(), 10U);
+  for (const auto& op : result.at("ops")) EXPECT_EQ(op.at("verdict"), "ok") << op.dump();
+}
+
+TEST_F(Commands, BenchStepTimesBothPrecisions) {
+  const auto bench = json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--steps", "1", "--json"});
+  ASSERT_EQ(bench.at("recipes").size(), 2U);
+  EXPECT_EQ(bench.at("recipes").at(0).at("recipe"), "bf16");
+  EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), "rowwise");
+  EXPECT_GT(bench.at("fp8_over_bf16").get<double>(), 0.0);
+}
+
+TEST_F(Commands, GenerateFollowsItsSeed) {
+  succeed(train("run"));
+  const std::string text = succeed(generate("run", {"--seed", "3"}));
+  EXPECT_TRUE(text.starts_with("the "));
+  EXPECT_EQ(text.size(), 4 + 24 + 1U);  // prompt, tokens of a byte each, line end
+  EXPECT_EQ(succeed(generate("run", {"--seed", "3"})), text);
+  EXPECT_NE(succeed(generate("run", {"--seed", "4"})), text);
+}
+
+TEST_F(Commands, GenerateWithoutTemperatureNeedsNoSeed) {
+  succeed(train("run"));
+  const Words coldly = {"--temperature", "0"};
+  const std::string text = succeed(generate("run", join({coldly, {"--seed", "3"}})));
+  EXPECT_EQ(succeed(generate("run", join({coldly, {"--seed", "4"}}))), text);
+  EXPECT_EQ(succeed(generate("run", {"--top-k", "1", "--seed", "5"})), text);  // the likeliest token either way
+}
+
+TEST_F(Commands, GenerateKeepsItsTextForTheReport) {
+  succeed(train("run"));
+  const auto generated = json_of(generate("run", {"--json", "--record"}));
+  EXPECT_EQ(generated.at("prompt"), "the ");
+  EXPECT_EQ(run_json("run").at("sample").at("text"), generated.at("text"));
+  EXPECT_EQ(run_json("run").at("status"), "finished");
+}
+
+TEST_F(Commands, ReportComparesRuns) {
+  succeed(train("runs/low"));
+  succeed(train("runs/high", {"--recipe", "bf16"}));
+  const auto summary = json_of({"report", "runs/low", "runs/high", "--json"});
+  EXPECT_TRUE(contains(summary.dump(), "rowwise"));
+  const std::string page = read_file(path("runs/report.html"));
+  EXPECT_TRUE(contains(page, "low"));
+  EXPECT_TRUE(contains(page, "high"));
+}
+
+}  // namespace
+}  // namespace octet::test

@@ -1,0 +1,65 @@
+// A disk that fills up while a run writes its checkpoints: the last good one stays, loads, and the run goes on.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "cli/cli_test.h"
+
+namespace octet::test {
+namespace {
+
+class FullDisk : public CliTest {
+ protected:
+  /// The run stopped with a user's mistake while it saved step `failed`; step `good` is its newest checkpoint.
+  void expect_stopped(const Outcome& outcome, const std::string& reason, const std::string& failed,
+                      const std::string& good) const {
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_TRUE(outcome.err.starts_with("octet: cannot write ")) << outcome.err;
+    for (const std::string& part :
+         {failed, reason, std::string("free some space"), std::string("older checkpoints are untouched")}) {
+      EXPECT_TRUE(contains(outcome.err, part));
+    }
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    ASSERT_FALSE(checkpoints("disk/run").empty());
+    EXPECT_EQ(checkpoints("disk/run").back().filename(), good);
+    EXPECT_FALSE(std::filesystem::exists(path("disk/run/checkpoints/" + failed + ".partial")));
+    EXPECT_EQ(run_json("disk/run").at("status"), "failed");
+    succeed({"generate", "disk/run", "--prompt", "a", "--tokens", "1"});
+  }
+};
+
+TEST_F(FullDisk, FileSizeLimit) {
+  succeed(train("disk/run", set("training.steps=2")));
+  const auto small_files = [] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{100'000, 100'000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  const Words go_on = train("disk/run", {"--resume", "--set", "training.steps=4"});
+  expect_stopped(octet(go_on, small_files), "File too large", "step-00000004", "step-00000002");
+  succeed(go_on);
+  EXPECT_EQ(checkpoints("disk/run").back().filename(), "step-00000004");
+}
+
+TEST_F(FullDisk, SmallFileSystem) {
+  // In a name space of this process's own, so that the mount ends with it.
+  static const bool own_mounts =
+      ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  std::filesystem::create_directory(path("disk"));
+  const std::string disk = path("disk").string();
+  if (!own_mounts || ::mount("none", disk.c_str(), "tmpfs", 0, "size=4m") != 0) {
+    GTEST_SKIP() << "this user may not mount a small file system";
+  }
+  const Words saving = {"--set", "checkpoint.interval=1", "--set", "checkpoint.keep=6"};  // 1.5 MiB each
+  expect_stopped(octet(train("disk/run", saving)), "No space left", "step-00000003", "step-00000002");
+  EXPECT_EQ(::mount("none", disk.c_str(), "tmpfs", MS_REMOUNT, "size=16m"), 0);
+  succeed(train("disk/run", join({saving, {"--resume"}})));
+  EXPECT_EQ(checkpoints("disk/run").size(), 6U);
+  EXPECT_EQ(::umount(disk.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace octet::test

@@ -1,0 +1,82 @@
+// A training from start to end: what it prints, what it leaves, and how it says that numbers went wrong.
+#include "cli/cli_test.h"
+#include "io/files.h"
+
+namespace octet::test {
+namespace {
+
+using Train = CliTest;
+
+TEST_F(Train, LeavesAWholeRun) {
+  const std::string out = succeed(train("run"));
+  for (const char* part : {"device ", "precision   recipe rowwise, 8 of 9 layers in FP8", "memory ", "step 6/6",
+                           "validation loss", "checkpoint of step 6", "done: run"}) {
+    EXPECT_TRUE(contains(out, part));
+  }
+  const auto run = run_json("run");
+  EXPECT_EQ(run.at("status"), "finished");
+  EXPECT_EQ(run.at("command_line").at(1), "train");
+  EXPECT_EQ(run.at("precision").at("layers_fp8"), 8);
+  EXPECT_GT(run.at("result").at("fp8_codes_used").get<std::uint64_t>(), 0U);
+  EXPECT_EQ(metrics_lines("run"), 6U);
+  EXPECT_EQ(checkpoints("run").size(), 1U);
+}
+
+TEST_F(Train, Learns) {
+  succeed(train("run", set("training.steps=40")));
+  const auto first = nlohmann::json::parse(trajectory("run").front());
+  const auto last = nlohmann::json::parse(trajectory("run").back());
+  EXPECT_NEAR(first.at("loss").get<double>(), 5.55, 0.2);  // about ln 256: it knows nothing
+  EXPECT_LT(last.at("val_loss").get<double>(), 3.2);       // the words' letters are 18
+}
+
+TEST_F(Train, MeasuredMemoryIsWhatWasPlanned) {
+  for (const char* recipe : {"bf16", "tensorwise", "rowwise", "rowwise_hp_wgrad"}) {
+    succeed(train(recipe, {"--recipe", recipe, "--set", "training.steps=2"}));
+    const auto memory = run_json(recipe).at("memory");
+    EXPECT_EQ(memory.at("planned_bytes"), memory.at("measured_bytes")) << recipe;
+  }
+}
+
+TEST_F(Train, DryRunPlansAndWritesNothing) {
+  const auto before = snapshot(path(""));
+  const auto plan = json_of(train("run", {"--dry-run", "--json"}));
+  EXPECT_TRUE(contains(succeed(train("run", {"--dry-run"})), "planned in one arena"));
+  EXPECT_TRUE(snapshot(path("")) == before);
+  succeed(train("run"));
+  EXPECT_EQ(plan.at("memory").at("planned_bytes"), run_json("run").at("memory").at("measured_bytes"));
+  EXPECT_EQ(plan.at("model"), run_json("run").at("model"));
+  EXPECT_EQ(plan.at("precision"), run_json("run").at("precision"));
+}
+
+TEST_F(Train, DemonstrationCountsTheDamage) {
+  succeed(train("run", {"--fp8-format", "fnuz", "--demonstrate", "fnuz_max_448"}));
+  const auto shown = run_json("run").at("demonstration");
+  EXPECT_EQ(shown.at("fault"), "fnuz_max_448");
+  EXPECT_GT(shown.at("saturated_share").get<double>(), 0.0);
+  EXPECT_TRUE(contains(shown.at("refused_message").get<std::string>(), "precision.fp8_max = 448"));
+}
+
+TEST_F(Train, NonFiniteStepEndsTheRunAndNamesTheTensor) {
+  const Words burst = {"--set", "optimizer.lr=1e30", "--set", "checkpoint.interval=1"};
+  const Outcome outcome = octet(train("run", burst));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(outcome.err.starts_with("octet: failed: step 2: loss ")) << outcome.err;
+  for (const char* part : {"the first NaN or inf is in ", "the last checkpoint is run/checkpoints/step-00000001",
+                           "training.on_nan = \"skip\""}) {
+    EXPECT_TRUE(contains(outcome.err, part));
+  }
+  EXPECT_EQ(run_json("run").at("status"), "failed");
+  EXPECT_TRUE(contains(trajectory("run").back(), "\"grad_norm\":null"));
+}
+
+TEST_F(Train, NonFiniteStepsAreSkippedOnRequest) {
+  const std::string out = succeed(train("run", {"--set", "optimizer.lr=1e30", "--set", "training.on_nan=skip"}));
+  EXPECT_TRUE(contains(out, "step 2 skipped: the first NaN or inf is in "));
+  EXPECT_EQ(metrics_lines("run"), 6U);
+  EXPECT_FALSE(contains(trajectory("run").front(), "skipped"));
+  EXPECT_TRUE(contains(trajectory("run").back(), "\"skipped\":true"));
+}
+
+}  // namespace
+}  // namespace octet::test

@@ -1,0 +1,111 @@
+// The files of a run: never over another's, lines that a resumed run takes back, numbers that JSON lacks.
+#include "train/run_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "io/scratch.h"
+
+namespace octet::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+StepRecord record_of(std::int64_t step) {
+  StepRecord record;
+  record.step = step;
+  record.loss = 1.0 / static_cast<double>(step);
+  return record;
+}
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::int64_t> steps() const {
+    std::vector<std::int64_t> found;
+    std::ifstream lines(run_ / "metrics.jsonl");
+    for (std::string line; std::getline(lines, line);) found.push_back(nlohmann::json::parse(line).at("step"));
+    return found;
+  }
+
+  ScratchDirectory scratch_;
+  fs::path run_ = scratch_.path() / "runs" / "first";
+};
+
+using Steps = std::vector<std::int64_t>;
+
+TEST_F(RunDirectoryTest, AppendsALineAStep) {
+  RunDirectory directory = RunDirectory::create(run_);
+  directory.append(record_of(1));
+  EXPECT_EQ(steps(), (Steps{1}));  // without waiting for the end
+  directory.append(record_of(2));
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+}
+
+TEST_F(RunDirectoryTest, CreateTakesNoRunOver) {
+  RunDirectory::create(run_).write_run({{"status", "finished"}});
+  EXPECT_TRUE(RunDirectory::holds_run(run_));
+  const std::string message = user_error([&] { (void)RunDirectory::create(run_); });
+  EXPECT_TRUE(contains(message, run_.string() + " already holds a run"));
+  EXPECT_TRUE(contains(message, "--resume"));
+  EXPECT_TRUE(contains(read_file(run_ / "run.json"), "finished"));
+}
+
+TEST_F(RunDirectoryTest, CreateTakesNothingElseOver) {
+  EXPECT_FALSE(RunDirectory::holds_run(scratch_.path()));
+  scratch_.write("letter.txt", "dear");
+  EXPECT_TRUE(
+      contains(user_error([&] { (void)RunDirectory::create(scratch_.path()); }), "is not empty and holds no run"));
+}
+
+TEST_F(RunDirectoryTest, ResumeDropsStepsThatAreRunAgain) {
+  {
+    RunDirectory directory = RunDirectory::create(run_);
+    for (std::int64_t step = 1; step <= 5; ++step) directory.append(record_of(step));
+  }
+  RunDirectory directory = RunDirectory::resume(run_, 3);
+  EXPECT_EQ(steps(), (Steps{1, 2, 3}));
+  directory.append(record_of(4));
+  EXPECT_EQ(steps(), (Steps{1, 2, 3, 4}));
+}
+
+TEST_F(RunDirectoryTest, ResumeDropsALineCutShort) {
+  RunDirectory::create(run_).append(record_of(1));
+  std::ofstream(run_ / "metrics.jsonl", std::ios::app) << R"({"step":2,"lo)";
+  (void)RunDirectory::resume(run_, 2);
+  EXPECT_EQ(steps(), (Steps{1}));
+}
+
+TEST_F(RunDirectoryTest, ResumeFromNothingKeepsNothing) {
+  RunDirectory::create(run_).append(record_of(1));
+  (void)RunDirectory::resume(run_, 0);
+  EXPECT_EQ(steps(), Steps{});
+}
+
+TEST(StepRecordJson, HoldsEveryNumber) {
+  const StepRecord record{3, 2.5, 0.125, 1e-3, 100, 8, 4096, 2.25, false};
+  EXPECT_EQ(record.json().dump(),
+            R"({"step":3,"loss":2.5,"grad_norm":0.125,"lr":0.001,"tokens_per_second":100.0,"ms":8.0,)"
+            R"("memory_bytes":4096,"val_loss":2.25})");
+}
+
+TEST(StepRecordJson, NotFiniteIsNull) {
+  StepRecord record = record_of(1);
+  record.loss = std::nan("");
+  record.grad_norm = std::numeric_limits<double>::infinity();
+  record.val_loss = -std::numeric_limits<double>::infinity();
+  record.skipped = true;
+  const auto json = record.json();
+  for (const char* key : {"loss", "grad_norm", "val_loss"}) EXPECT_TRUE(json.at(key).is_null()) << key;
+  EXPECT_EQ(json.at("skipped"), true);
+}
+
+TEST(StepRecordJson, LossesKeepTheirBits) {
+  StepRecord record = record_of(1);
+  record.loss = 5.566697459667921;
+  EXPECT_EQ(nlohmann::json::parse(record.json().dump()).at("loss").get<double>(), record.loss);
+}
+
+}  // namespace
+}  // namespace octet::test
