@@ -8,8 +8,6 @@ using ops::reference::LlamaBatch;
 using ops::reference::Parameters;
 using ops::reference::Vector;
 
-namespace {
-
 Vector widened(const Tensor& tensor) {
   Vector values(static_cast<std::size_t>(tensor.numel()));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -17,8 +15,6 @@ Vector widened(const Tensor& tensor) {
   }
   return values;
 }
-
-}  // namespace
 
 ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision,
                    const ops::Backend& backend, WeightCodes weight_codes)
@@ -41,6 +37,9 @@ ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, Precision
   take_persistent(*memory_);
   model_.prepare();
   run_ = std::make_unique<ops::Executor>(backend, *memory_);
+}
+
+void ModelRun::keep_logits() {
   run_->set_observer([this](std::string_view name, const Tensor& tensor) {
     if (name == "output.output") logits_ = widened(tensor);
   });
@@ -103,6 +102,7 @@ ModelStep model_step(const LlamaConfig& config, const Parameters& weights, const
                      PrecisionOptions precision, const ops::Backend& backend, WeightCodes weight_codes) {
   ModelRun run(config, {batch.batch, batch.seq_len}, std::move(precision), backend, weight_codes);
   run.set_weights(weights);
+  run.keep_logits();
   const auto counted = static_cast<double>(counted_targets(batch));
   run.train(batch, 1 / counted, false);
   return {run.loss_sum() / counted, run.logits(), run.gradients(), run.executor().fp8_codes_used()};

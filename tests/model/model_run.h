@@ -9,6 +9,9 @@
 
 namespace octet::test {
 
+/// The elements of a bf16 or f32 tensor.
+[[nodiscard]] ops::reference::Vector widened(const Tensor& tensor);
+
 class ModelRun {
  public:
   /// `shape` is that of every micro-batch. `backend` must outlive the run.
@@ -22,10 +25,13 @@ class ModelRun {
   /// Forward and loss alone: adds to the sum of losses.
   void validate(const ops::reference::LlamaBatch& batch);
 
+  /// From here on the logits of forward passes are kept: all of them where the loss takes one chunk.
+  void keep_logits();
+
   [[nodiscard]] double loss_sum() const { return *loss_sum_.ptr<double>(); }
   /// By the oracle's names.
   [[nodiscard]] ops::reference::Parameters gradients() const;
-  /// The logits [tokens, V] of the last forward pass; one chunk, or the last of several.
+  /// [tokens, V], of the last forward pass since keep_logits().
   [[nodiscard]] const ops::reference::Vector& logits() const { return logits_; }
   [[nodiscard]] const ops::Executor& executor() const { return *run_; }
   [[nodiscard]] const Llama& model() const { return model_; }
