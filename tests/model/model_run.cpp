@@ -16,6 +16,18 @@ Vector widened(const Tensor& tensor) {
   return values;
 }
 
+void write_weights(const Llama& model, const Parameters& weights) {
+  for (const Slab& slab : model.parameters().slabs()) {
+    for (const Parameter& parameter : slab.parameters()) {
+      const Vector& values = weights.at(parameter.name);
+      check(std::ssize(values) == parameter.numel(), "the oracle's parameters have the model's sizes");
+      std::ranges::transform(values, slab.master().ptr<float>() + parameter.offset,
+                             [](double value) { return static_cast<float>(value); });
+    }
+  }
+  model.parameters().round_weights();
+}
+
 ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision,
                    const ops::Backend& backend, WeightCodes weight_codes)
     : shape_(shape), model_(config, shape.tokens(), shape.seq_len, std::move(precision), weight_codes) {
@@ -57,15 +69,7 @@ Batch ModelRun::batch() const {
 }
 
 void ModelRun::set_weights(const Parameters& weights) {
-  for (const Slab& slab : model_.parameters().slabs()) {
-    for (const Parameter& parameter : slab.parameters()) {
-      const Vector& values = weights.at(parameter.name);
-      check(std::ssize(values) == parameter.numel(), "the oracle's parameters have the model's sizes");
-      std::ranges::transform(values, slab.master().ptr<float>() + parameter.offset,
-                             [](double value) { return static_cast<float>(value); });
-    }
-  }
-  model_.parameters().round_weights();
+  write_weights(model_, weights);
   const ProgramScope program(*memory_, "cast_weights");
   model_.cast_weights(*run_);
 }

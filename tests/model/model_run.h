@@ -12,13 +12,16 @@ namespace octet::test {
 /// The elements of a bf16 or f32 tensor.
 [[nodiscard]] ops::reference::Vector widened(const Tensor& tensor);
 
+/// Writes weights by the oracle's names into an allocated model. Its FP8 codes are those of the old weights still.
+void write_weights(const Llama& model, const ops::reference::Parameters& weights);
+
 class ModelRun {
  public:
   /// `shape` is that of every micro-batch. `backend` must outlive the run.
   ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision, const ops::Backend& backend,
            WeightCodes weight_codes = WeightCodes::cached);
 
-  /// Writes weights by the oracle's names and casts them.
+  /// Writes weights and makes their codes.
   void set_weights(const ops::reference::Parameters& weights);
   /// Forward and backward of one micro-batch: adds to the sum of losses, writes or adds to the gradients.
   void train(const ops::reference::LlamaBatch& batch, double gradient_scale, bool accumulate);
