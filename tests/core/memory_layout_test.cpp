@@ -111,7 +111,7 @@ std::size_t peak_of(const MemoryPlan& plan) {
   return sum;
 }
 
-ArenaAllocator counted_heap(std::vector<std::byte>& arena) {
+ArenaAllocator arena_in(std::vector<std::byte>& arena) {
   return [&arena](std::size_t bytes) {
     arena.resize(bytes);
     return std::shared_ptr<std::byte>(arena.data(), [](std::byte*) {});
@@ -134,7 +134,7 @@ TEST(MemoryLayout, RandomLifetimesNeverCollide) {
     worst_overhead = std::max(worst_overhead, static_cast<double>(plan.arena_bytes) / static_cast<double>(peak));
 
     std::vector<std::byte> arena;
-    Memory memory(plan, counted_heap(arena));
+    Memory memory(plan, arena_in(arena));
     program.run(memory);
     ASSERT_EQ(program.spoiled(), 0) << "seed " << seed;
     ASSERT_EQ(memory.measured_peak(), plan.arena_bytes) << "seed " << seed;

@@ -34,6 +34,10 @@ struct Allowed {
   double loss, grad_norm;
 };
 
+void PrintTo(const Allowed& allowed, std::ostream* out) {
+  *out << allowed.recipe;
+}
+
 class Llama3DebugAgainstTorch : public testing::TestWithParam<Allowed> {};
 
 TEST_P(Llama3DebugAgainstTorch, TenSteps) {
@@ -50,9 +54,10 @@ TEST_P(Llama3DebugAgainstTorch, TenSteps) {
   EXPECT_LT(run.steps.back().loss, 0.8 * run.steps.front().loss) << "ten steps learn something";
 }
 
+// Measured: losses 1.6e-4 in bf16 and up to 7.7e-4 in FP8; norms 1.1e-3, then 1.9e-2, 3.8e-2 (e5m2) and 1.3e-2.
 INSTANTIATE_TEST_SUITE_P(Recipes, Llama3DebugAgainstTorch,
-                         testing::Values(Allowed{"bf16", 2e-3, 1e-2}, Allowed{"rowwise", 1e-2, 5e-2},
-                                         Allowed{"tensorwise", 1e-2, 5e-2}, Allowed{"rowwise_hp_wgrad", 1e-2, 5e-2}),
+                         testing::Values(Allowed{"bf16", 5e-4, 3e-3}, Allowed{"rowwise", 2e-3, 4e-2},
+                                         Allowed{"tensorwise", 2e-3, 6e-2}, Allowed{"rowwise_hp_wgrad", 2e-3, 3e-2}),
                          [](const auto& each) { return std::string(each.param.recipe); });
 
 }  // namespace
