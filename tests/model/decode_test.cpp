@@ -22,7 +22,7 @@ class DecoderRun {
   DecoderRun(const LlamaConfig& config, const Parameters& weights, std::int64_t capacity,
              const PrecisionOptions& precision, const ops::Backend& backend)
       : model_(config, 1, capacity, precision, WeightCodes::cached), decoder_(model_, capacity) {
-    make_plan(capacity, backend);
+    make_plan(backend);
     memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
     model_.allocate(*memory_, SlabUse::inference);
     decoder_.allocate(*memory_);
@@ -43,14 +43,13 @@ class DecoderRun {
   }
 
  private:
-  void make_plan(std::int64_t capacity, const ops::Backend& backend) {
-    LlamaDecoder planned(model_, capacity);  // a dry run counts as a step: the real decoder begins at position 0
+  void make_plan(const ops::Backend& backend) {
     model_.allocate(planning_, SlabUse::inference);
-    planned.allocate(planning_);
+    decoder_.allocate(planning_);  // its dry run must not count as a position
     ops::Executor plan(backend, planning_);
     {
       const ProgramScope program(planning_, "decode");
-      (void)planned.step(plan, 0);
+      (void)decoder_.step(plan, 0);
     }
     const ProgramScope program(planning_, "cast_weights");
     model_.cast_weights(plan);
