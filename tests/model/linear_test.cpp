@@ -123,8 +123,6 @@ TEST_P(LinearAgainstOracle, OutputAndGradients) {
   }
 }
 
-constexpr auto kOcp = fp8::FormatFamily::ocp;
-constexpr auto kFnuz = fp8::FormatFamily::fnuz;
 
 INSTANTIATE_TEST_SUITE_P(Recipes, LinearAgainstOracle,
                          testing::Values(LinearCase{"bf16", kOcp, 50, 50, 120}, LinearCase{"rowwise", kOcp, 27, 27, 27},

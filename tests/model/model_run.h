@@ -9,6 +9,9 @@
 
 namespace octet::test {
 
+inline constexpr auto kOcp = fp8::FormatFamily::ocp;
+inline constexpr auto kFnuz = fp8::FormatFamily::fnuz;
+
 /// The elements of a bf16 or f32 tensor.
 [[nodiscard]] ops::reference::Vector widened(const Tensor& tensor);
 
