@@ -74,8 +74,7 @@ StepTimes summarize(Rival& rival) {
   std::vector<double>& seconds = rival.seconds;
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());
-  StepTimes times{rival.recipe, *middle * 1e3, rival.engine.executor().totals(), 0,
-                  static_cast<int>(seconds.size())};
+  StepTimes times{rival.recipe, *middle * 1e3, rival.engine.executor().totals(), 0, static_cast<int>(seconds.size())};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
   return times;
 }

@@ -144,7 +144,7 @@ TEST(TokenizeTextFiles, RefusesWhatCannotBeMeant) {
     return user_error([&] { tokenize_text_files(kBytes, inputs, train, folder / "v.tok", fraction); });
   };
   const auto train = folder / "t.tok";
-  EXPECT_THAT(error({folder / "none.txt"}, 0.1, train), HasSubstr("none.txt: cannot be read"));
+  EXPECT_THAT(error({folder / "none.txt"}, 0.1, train), HasSubstr("none.txt: No such file or directory"));
   EXPECT_THAT(error({text, folder / "empty.txt"}, 0.1, train), HasSubstr("empty.txt: the text is empty"));
   EXPECT_THAT(error({}, 0.1, train), HasSubstr("at least one file"));
   for (const double fraction : {-0.1, 1.0, std::numeric_limits<double>::quiet_NaN()}) {

@@ -16,10 +16,9 @@ namespace {
 using testing::demonstration_record;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::kNaN;
+using ::testing::Not;
 using testing::run_record;
-
 
 std::vector<std::string> labels(const Axis& axis) {
   std::vector<std::string> texts;

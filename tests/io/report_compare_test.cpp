@@ -20,7 +20,6 @@ using ::testing::IsEmpty;
 using testing::kNaN;
 using testing::run_record;
 
-
 std::vector<RunRecord> good_runs() {
   return {run_record("bf16-1", "bf16", 3.000), run_record("bf16-2", "bf16", 3.006), run_record("fp8", "rowwise", 3.010),
           demonstration_record("demo")};

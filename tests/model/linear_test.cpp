@@ -123,7 +123,6 @@ TEST_P(LinearAgainstOracle, OutputAndGradients) {
   }
 }
 
-
 INSTANTIATE_TEST_SUITE_P(Recipes, LinearAgainstOracle,
                          testing::Values(LinearCase{"bf16", kOcp, 50, 50, 120}, LinearCase{"rowwise", kOcp, 27, 27, 27},
                                          LinearCase{"rowwise", kFnuz, 27, 27, 27},

@@ -63,7 +63,6 @@ TEST_P(ModelAgainstOracle, WeightCodesMadeAtEachUse) {
   expect_agreement(small_llama(), WeightCodes::per_use);
 }
 
-
 // Eight products in a row, each with an error of 3 to 6 %, leave this much of the first layer's gradients; what each
 // product keeps by itself is the linear layer's test.
 constexpr Bounds kFp8Bounds{2e-2, 16, 11};
