@@ -1,6 +1,6 @@
 // The same bits whatever must not matter: the run, threads, when weights are cast; and nearly the same in
 // micro-batches.
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {
