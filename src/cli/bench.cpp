@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli/bench_quantize.h"
 #include "cli/commands.h"
 
 namespace octet::cli {
@@ -39,6 +40,13 @@ void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* bench = app.add_subcommand("bench", "Measure casts, matrix products or whole steps on this machine");
   bench->require_subcommand(1);
+  auto quantize = std::make_shared<QuantizeBenchOptions>();
+  CLI::App* command = bench->add_subcommand("quantize", "FP8 casts, fused and pass by pass, beside a copy of memory");
+  command->add_option("--rows", quantize->rows, "Rows of the matrix (default 16384)");
+  command->add_option("--cols", quantize->cols, "Columns of the matrix (default 4096)");
+  command->add_option("--threads", quantize->threads, "Threads, 0 = all cores");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([quantize, options] { print(bench_quantize(*quantize), options->json); });
   add_model_bench(*bench, "gemm", "The products of a training step beside the best rate of this machine", options,
                   [](const BenchOptions& o) { return bench_gemm(o.config, o.set); });
   add_model_bench(*bench, "step", "Whole steps in bf16 and FP8, and where their time goes", options,

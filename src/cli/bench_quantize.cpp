@@ -167,7 +167,7 @@ void check_options(const QuantizeBenchOptions& options) {
 
 /// Adds the lines and the results of one matrix.
 void measure(const QuantizeBenchOptions& options, ThreadPool& pool, std::string_view place, const Matrix& matrix,
-             QuantizeBench& bench) {
+             BenchReport& bench) {
   const auto elements = static_cast<double>(matrix.rows * matrix.cols);
   const double copy_seconds = median_seconds(options.repetitions, [&] { copy_matrix(matrix, pool); });
   const double copy_rate = 4 * elements / copy_seconds / kGiga;
@@ -201,12 +201,12 @@ void measure(const QuantizeBenchOptions& options, ThreadPool& pool, std::string_
 
 }  // namespace
 
-QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options) {
+BenchReport bench_quantize(const QuantizeBenchOptions& options) {
   check_options(options);
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
   ThreadPool pool(threads);
   const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  QuantizeBench bench;
+  BenchReport bench;
   bench.table = fmt::format("FP8 casts, {} threads, {}, medians of {}, last-level cache {} MiB\n", threads,
                             ops::name(options.isa), options.repetitions, std::max(0L, last_level) >> 20);
   bench.json = {{"isa", ops::name(options.isa)},

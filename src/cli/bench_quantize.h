@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
+#include "cli/bench.h"
 #include "fp8/formats.h"
 #include "ops/cpu/cpu_isa.h"
 
@@ -21,14 +20,9 @@ struct QuantizeBenchOptions {
   int repetitions = 9;  // at least 9; medians are reported
 };
 
-struct QuantizeBench {
-  std::string table;
-  nlohmann::ordered_json json;
-};
-
 /// Casts a matrix [rows, cols] bf16, and one that fits the second-level cache of every core, in every format: by five
 /// separate passes, the fused row cast, the transposing column cast, the decoding to bf16.
 /// Throws UserError for sizes below 1, more than the machine's instruction set, or fewer than 9 repetitions.
-[[nodiscard]] QuantizeBench run_quantize_bench(const QuantizeBenchOptions& options);
+[[nodiscard]] BenchReport bench_quantize(const QuantizeBenchOptions& options);
 
 }  // namespace octet::cli

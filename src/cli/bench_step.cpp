@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "cli/bench.h"
 #include "core/random.h"
@@ -13,6 +14,7 @@ namespace octet::cli {
 namespace {
 
 constexpr double kLearningRate = 1e-4;
+constexpr int kWarmUp = 3;
 
 struct StepTimes {
   std::string recipe;
@@ -40,31 +42,42 @@ void random_tokens(Engine& engine, std::int64_t vocab, int step) {
   }
 }
 
-StepTimes time_steps(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe,
-                     int steps) {
+/// One of the two recipes that are compared.
+struct Rival {
+  std::string recipe;
+  Engine engine;
+  std::vector<double> seconds;
+};
+
+Rival prepare(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe) {
   overrides.push_back("precision.recipe=" + recipe);
   const Config config = load_config(path, overrides).config;
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
-  Engine engine(config, std::move(backend), std::move(model));
-  engine.allocate();
-  engine.model().parameters().initialize(1);
-  engine.weights_changed();
-  constexpr int warm_up = 3;
-  std::vector<double> times;
-  for (int step = 1; step <= warm_up + steps; ++step) {
-    random_tokens(engine, config.model.vocab_size, step);
-    if (step == warm_up + 1) engine.executor().reset_totals();
-    const auto begin = std::chrono::steady_clock::now();
-    const StepOutcome outcome = engine.compute_gradients();
-    engine.update(step, kLearningRate, outcome.grad_norm);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (step > warm_up) times.push_back(seconds);
-  }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  StepTimes result{recipe, times[times.size() / 2] * 1e3, engine.executor().totals(), 0, steps};
-  for (const auto& [name, totals] : result.ops) result.op_seconds += totals.seconds;
-  return result;
+  Rival rival{recipe, Engine(config, std::move(backend), std::move(model)), {}};
+  rival.engine.allocate();
+  rival.engine.model().parameters().initialize(1);
+  rival.engine.weights_changed();
+  return rival;
+}
+
+void run_step(Rival& rival, int step) {
+  Engine& engine = rival.engine;
+  random_tokens(engine, engine.model().config().vocab, step);
+  const auto begin = std::chrono::steady_clock::now();
+  const StepOutcome outcome = engine.compute_gradients();
+  engine.update(step, kLearningRate, outcome.grad_norm);
+  rival.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+StepTimes summarize(Rival& rival) {
+  std::vector<double>& seconds = rival.seconds;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  StepTimes times{rival.recipe, *middle * 1e3, rival.engine.executor().totals(), 0,
+                  static_cast<int>(seconds.size())};
+  for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
+  return times;
 }
 
 void describe(BenchReport& report, const StepTimes& times) {
@@ -110,8 +123,20 @@ BenchReport bench_step(const std::filesystem::path& path, const std::vector<std:
                              config.training.batch_size * config.training.accumulate, config.training.seq_len);
   const std::string fp8 =
       config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
-  const StepTimes high = time_steps(path, overrides, "bf16", steps);
-  const StepTimes low = time_steps(path, overrides, fp8, steps);
+  std::deque<Rival> rivals;  // they alternate, so that whatever else the machine does hits both
+  rivals.push_back(prepare(path, overrides, "bf16"));
+  rivals.push_back(prepare(path, overrides, fp8));
+  for (int step = 1; step <= kWarmUp + steps; ++step) {
+    for (Rival& rival : rivals) {
+      if (step == kWarmUp + 1) {
+        rival.engine.executor().reset_totals();
+        rival.seconds.clear();
+      }
+      run_step(rival, step);
+    }
+  }
+  const StepTimes high = summarize(rivals.front());
+  const StepTimes low = summarize(rivals.back());
   describe(report, high);
   describe(report, low);
   report.table += fmt::format("\n{} takes {:.2f} x the bf16 step\n", fp8, low.median_ms / high.median_ms);

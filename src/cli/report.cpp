@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "core/error.h"
+#include "io/files.h"
 #include "io/run_files.h"
 
 namespace octet::cli {
@@ -42,22 +42,12 @@ fs::path common_directory(const std::vector<std::string>& directories) {
   return common;
 }
 
-void write_file(const fs::path& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (!stream) {
-    throw UserError("{}: cannot be written; name a file in a writable directory with --out, or free some space",
-                    file.string());
-  }
-}
-
 void report(const ReportOptions& options, Session& session) {
   std::vector<io::RunRecord> runs;
   for (const std::string& directory : options.directories) runs.push_back(io::read_run(directory));
   const fs::path file =
       options.out.empty() ? common_directory(options.directories) / "report.html" : fs::path(options.out);
-  write_file(file, io::render_report(runs));
+  write_file_atomically(file, io::render_report(runs));
   fmt::print("{}", options.json ? io::summary_json(runs) : io::summary_table(runs));
   fmt::print(stderr, "report written to {}\n", file.string());  // apart from the JSON that a program may be reading
   if (!options.check) return;

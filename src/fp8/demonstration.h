@@ -1,4 +1,4 @@
-// A fault on purpose, to show what it costs: nothing in training includes this file.
+// A fault on purpose, to show what it costs. One caller: the model of `octet train --demonstrate`.
 #pragma once
 
 #include "fp8/formats.h"

@@ -3,6 +3,7 @@
 namespace octet {
 
 void LlamaDecoder::allocate(Memory& memory) {
+  restart();  // a dry run has counted its steps
   caches_.clear();
   for (const LlamaBlock& block : model_.blocks()) caches_.push_back(block.allocate_cache(memory, capacity_));
   token_ = memory.allocate("token", DType::i32, 1, 1, MemoryClass::activations);

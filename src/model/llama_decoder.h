@@ -21,6 +21,9 @@ class LlamaDecoder {
   /// `run` must be inside a program of its memory. Throws Failure beyond the capacity.
   std::span<const bf16> step(ops::Executor& run, std::int32_t token);
 
+  /// Forgets all positions; the next token is the first of a new sequence.
+  void restart() { length_ = 0; }
+
   [[nodiscard]] std::int64_t length() const { return length_; }
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }
 

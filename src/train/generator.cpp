@@ -77,14 +77,18 @@ std::string Generator::generate(std::string_view prompt, const SamplingOptions& 
   tokenizer.encode(prompt, tokens);
   if (tokens.empty()) throw UserError("--prompt is empty: give the text to continue");
   const std::int64_t total = std::ssize(tokens) + options.tokens;
-  prepare(total);
+  prepare(std::min(total, config_.training.seq_len));
   on_text(prompt);
   ops::Executor run(*backend_, *memory_);
   std::string text(prompt);
   for (std::int64_t position = 0; position + 1 < total; ++position) {
+    if (decoder_->length() == decoder_->capacity()) {
+      decoder_->restart();
+      position -= decoder_->capacity() / 2;
+    }
     const ProgramScope program(*memory_, kProgram);
     const auto logits = decoder_->step(run, tokens[static_cast<std::size_t>(position)]);
-    if (position + 1 < std::ssize(tokens)) continue;  // still reading the prompt
+    if (position + 1 < std::ssize(tokens)) continue;  // still reading
     tokens.push_back(sample(logits, options, static_cast<std::uint64_t>(position)));
     const std::string piece = tokenizer.decode(std::span(tokens).last(1));
     on_text(piece);

@@ -26,8 +26,8 @@ class Generator {
   explicit Generator(const std::filesystem::path& run_directory);
 
   /// Continues `prompt`; `on_text` sees it once the model is loaded, then each piece as it is written. Returns prompt
-  /// and continuation. Throws UserError for an empty prompt. Beyond the sequence length of training the model goes on,
-  /// less and less sensibly.
+  /// and continuation. Throws UserError for an empty prompt. The model sees at most as many tokens as its training
+  /// sequences had: when they are full, it reads the newer half of them again and goes on.
   std::string generate(std::string_view prompt, const SamplingOptions& options,
                        const std::function<void(std::string_view)>& on_text);
 

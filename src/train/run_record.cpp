@@ -11,12 +11,12 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json describe_result(const RunResult& result) {
-  ordered_json json = {{"train_loss", number_or_null(result.train_loss)},
+  ordered_json described = {{"train_loss", number_or_null(result.train_loss)},
                        {"tokens_per_second", result.tokens_per_second},
                        {"ms_per_step", result.ms_per_step},
                        {"fp8_codes_used", result.fp8_codes_used}};
-  if (result.val_loss) json["val_loss"] = number_or_null(*result.val_loss);
-  return json;
+  if (result.val_loss) described["val_loss"] = number_or_null(*result.val_loss);
+  return described;
 }
 
 /// The fault shown on purpose: shares of all casts so far, and what Octet says to whoever asks for it otherwise.
@@ -72,9 +72,9 @@ ordered_json describe_precision(const Llama& model) {
 ordered_json describe_memory(const Engine& engine) {
   ordered_json categories = ordered_json::object();
   for (const auto& [memory_class, bytes] : engine.plan().at_peak()) categories[std::string(name(memory_class))] = bytes;
-  ordered_json json = {{"planned_bytes", engine.plan().arena_bytes}, {"categories", categories}};
-  if (engine.measured_peak() > 0) json["measured_bytes"] = engine.measured_peak();
-  return json;
+  ordered_json described = {{"planned_bytes", engine.plan().arena_bytes}, {"categories", categories}};
+  if (engine.measured_peak() > 0) described["measured_bytes"] = engine.measured_peak();
+  return described;
 }
 
 ordered_json describe_model(const Llama& model, std::int64_t seq_len) {

@@ -8,30 +8,30 @@
 namespace octet {
 namespace {
 
-std::string error_with(const std::vector<std::string>& overrides) {
+std::string error_of(const std::vector<std::string>& overrides) {
   return user_error([&] { (void)parse_config(minimal_config, "run.toml", overrides); });
 }
 
 TEST(ConfigCheck, HeadsDivide) {
-  EXPECT_EQ(error_with({"model.n_heads=3"}),
+  EXPECT_EQ(error_of({"model.n_heads=3"}),
             "model.n_heads = 3 (--set) does not divide model.dim = 64 (run.toml:3); change one of them");
-  EXPECT_TRUE(contains(error_with({"model.n_kv_heads=3"}), "model.n_kv_heads = 3 (--set) does not divide"));
-  EXPECT_TRUE(contains(error_with({"model.n_kv_heads=8"}), "model.n_kv_heads = 8 (--set) does not divide"));
+  EXPECT_TRUE(contains(error_of({"model.n_kv_heads=3"}), "model.n_kv_heads = 3 (--set) does not divide"));
+  EXPECT_TRUE(contains(error_of({"model.n_kv_heads=8"}), "model.n_kv_heads = 8 (--set) does not divide"));
 }
 
 TEST(ConfigCheck, HeadsAreEven) {
-  EXPECT_TRUE(contains(error_with({"model.dim=60"}), "model.dim = 60 (--set) and model.n_heads = 4 (run.toml:5)"));
+  EXPECT_TRUE(contains(error_of({"model.dim=60"}), "model.dim = 60 (--set) and model.n_heads = 4 (run.toml:5)"));
 }
 
 TEST(ConfigCheck, WarmUpEndsWithinTheRun) {
-  EXPECT_TRUE(contains(error_with({"schedule.warmup_steps=11"}),
+  EXPECT_TRUE(contains(error_of({"schedule.warmup_steps=11"}),
                        "schedule.warmup_steps = 11 (--set) exceeds training.steps = 10 (run.toml:9)"));
   const std::vector<std::string> whole_run = {"schedule.warmup_steps=10"};
   EXPECT_EQ(parse_config(minimal_config, "run.toml", whole_run).config.schedule.warmup_steps, 10);
 }
 
 TEST(ConfigCheck, RopeScalingHasABand) {
-  EXPECT_TRUE(contains(error_with({"model.rope_scaling.factor=8", "model.rope_scaling.low_freq_factor=4"}),
+  EXPECT_TRUE(contains(error_of({"model.rope_scaling.factor=8", "model.rope_scaling.low_freq_factor=4"}),
                        "low_freq_factor = 4 (--set) is not below model.rope_scaling.high_freq_factor = 4 (default)"));
   // Without scaling its other keys say nothing.
   const std::vector<std::string> unused = {"model.rope_scaling.low_freq_factor=4"};
@@ -39,7 +39,7 @@ TEST(ConfigCheck, RopeScalingHasABand) {
 }
 
 TEST(ConfigCheck, ValidationNeedsData) {
-  EXPECT_TRUE(contains(error_with({"validation.interval=5"}), "data.validation is empty"));
+  EXPECT_TRUE(contains(error_of({"validation.interval=5"}), "data.validation is empty"));
 }
 
 }  // namespace

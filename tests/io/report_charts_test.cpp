@@ -17,9 +17,9 @@ using testing::demonstration_record;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::kNaN;
 using testing::run_record;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::string> labels(const Axis& axis) {
   std::vector<std::string> texts;

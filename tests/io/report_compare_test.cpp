@@ -17,9 +17,9 @@ using testing::demonstration_record;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kNaN;
 using testing::run_record;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<RunRecord> good_runs() {
   return {run_record("bf16-1", "bf16", 3.000), run_record("bf16-2", "bf16", 3.006), run_record("fp8", "rowwise", 3.010),

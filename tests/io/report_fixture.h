@@ -1,6 +1,7 @@
 // Runs made up for the tests: what octet train would write, to be altered by each test.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -8,6 +9,8 @@
 #include "io/run_files.h"
 
 namespace octet::io::testing {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A finished run of two layers; FP8 unless `recipe` is bf16. Its validation loss is 3.
 [[nodiscard]] nlohmann::json run_json(std::string_view name, std::string_view recipe);

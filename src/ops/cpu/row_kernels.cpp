@@ -1,6 +1,10 @@
 // The choice among the instruction sets that the row kernels are compiled for.
 #include "ops/cpu/row_kernels.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include "core/error.h"
 #include "ops/cpu/unfused_cast.h"
 
@@ -54,12 +58,28 @@ std::string_view name(CpuIsa isa) {
   throw Failure("no such instruction set: {}", static_cast<int>(isa));
 }
 
+#ifdef __x86_64__
+namespace {
+
+/// What x86-64-v3 asks for beyond the features whose names every compiler knows: F16C, MOVBE, LZCNT.
+bool has_small_v3_features() {
+  constexpr unsigned kF16cAndMovbe = 1U << 29U | 1U << 22U;  // of leaf 1, ecx
+  constexpr unsigned kLzcnt = 1U << 5U;                      // of leaf 0x80000001, ecx
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & kF16cAndMovbe) != kF16cAndMovbe) return false;
+  return __get_cpuid(0x8000'0001U, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kLzcnt) != 0;
+}
+
+}  // namespace
+#endif
+
 CpuIsa detect_cpu_isa() {
 #ifdef __x86_64__
-  // The levels of the x86-64 psABI, written out: older compilers do not know their names.
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                  __builtin_cpu_supports("f16c") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("lzcnt") &&
-                  __builtin_cpu_supports("movbe");
+                  __builtin_cpu_supports("fma") && has_small_v3_features();
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");

@@ -7,10 +7,10 @@ namespace {
 
 /// log of the sum of e^x over a row; NaN if the row holds NaN or +inf.
 [[gnu::always_inline]] inline float log_sum_exp(const bf16* x, Index count) {
-  constexpr float kLeast = -__builtin_inff();
-  F32 largest = splat(kLeast);
+  constexpr float kLeastLogit = -__builtin_inff();
+  F32 largest = splat(kLeastLogit);
   for (Index i = 0; i < count; i += kLanes) {
-    largest = max(keep(load(x + i, count - i), count - i, kLeast), largest);
+    largest = max(keep(load(x + i, count - i), count - i, kLeastLogit), largest);
   }
   const float shift = max(largest);
   F32 total{};

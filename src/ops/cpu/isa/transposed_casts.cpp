@@ -59,9 +59,12 @@ using PaddedRow = bf16[kColumnBlock];
 /// Bytes of a and b in turn, from the lower or upper half of each 16 bytes.
 template <int half, std::size_t... byte>
 [[gnu::always_inline]] inline Bytes interleave(Bytes a, Bytes b, std::index_sequence<byte...>) {
-  constexpr Bytes order{
-      static_cast<std::uint8_t>(byte % 2 * kRegisterBytes + byte / 16 * 16 + half * 8 + byte % 16 / 2)...};
-  return __builtin_shuffle(a, b, order);
+  constexpr auto index = [](std::size_t i) { return i % 2 * kRegisterBytes + i / 16 * 16 + half * 8 + i % 16 / 2; };
+#if __has_builtin(__builtin_shufflevector)
+  return __builtin_shufflevector(a, b, index(byte)...);
+#else  // g++ before 12
+  return __builtin_shuffle(a, b, Bytes{static_cast<std::uint8_t>(index(byte))...});
+#endif
 }
 
 /// Codes of 64 rows of a block.

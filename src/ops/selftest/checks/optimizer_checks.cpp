@@ -13,7 +13,7 @@ using reference::AdamWState;
 
 constexpr float kBeta1 = 0.9F;
 constexpr float kBeta2 = 0.95F;
-constexpr float kEps = 1e-8F;
+constexpr float kAdamEps = 1e-8F;
 
 StepScalars make_scalars(int step) {
   return {.learning_rate = 3e-3F,
@@ -29,7 +29,7 @@ reference::AdamWStep widen(const StepScalars& scalars, float weight_decay) {
           .bias_correction2 = static_cast<double>(scalars.bias_correction2),
           .beta1 = static_cast<double>(kBeta1),
           .beta2 = static_cast<double>(kBeta2),
-          .eps = static_cast<double>(kEps),
+          .eps = static_cast<double>(kAdamEps),
           .weight_decay = static_cast<double>(weight_decay)};
 }
 
@@ -56,7 +56,7 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
   const auto m = trial.updated("m", m0);
   const auto v = trial.updated("v", v0);
   trial.run(AdamW{master.data(), weight.data(), trial.input("gradient", gradient), m.data(), v.data(),
-                  trial.input("scalars", std::vector{scalars}), c.count, kBeta1, kBeta2, kEps, c.weight_decay});
+                  trial.input("scalars", std::vector{scalars}), c.count, kBeta1, kBeta2, kAdamEps, c.weight_decay});
 
   const AdamWState before{reference::widen(master0), reference::widen(m0), reference::widen(v0)};
   const Vector wide_gradient = reference::widen(gradient);

@@ -1,0 +1,115 @@
+#include "model/model_run.h"
+
+#include <algorithm>
+
+namespace octet::test {
+
+using ops::reference::LlamaBatch;
+using ops::reference::Parameters;
+using ops::reference::Vector;
+
+Vector widened(const Tensor& tensor) {
+  Vector values(static_cast<std::size_t>(tensor.numel()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = tensor.dtype() == DType::bf16 ? to_float(tensor.ptr<bf16>()[i]) : tensor.ptr<float>()[i];
+  }
+  return values;
+}
+
+void write_weights(const Llama& model, const Parameters& weights) {
+  for (const Slab& slab : model.parameters().slabs()) {
+    for (const Parameter& parameter : slab.parameters()) {
+      const Vector& values = weights.at(parameter.name);
+      check(std::ssize(values) == parameter.numel(), "the oracle's parameters have the model's sizes");
+      std::ranges::transform(values, slab.master().ptr<float>() + parameter.offset,
+                             [](double value) { return static_cast<float>(value); });
+    }
+  }
+  model.parameters().round_weights();
+}
+
+ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision,
+                   const ops::Backend& backend, WeightCodes weight_codes)
+    : shape_(shape), model_(config, shape.tokens(), shape.seq_len, std::move(precision), weight_codes) {
+  take_persistent(planning_);
+  ops::Executor plan(backend, planning_);
+  {
+    const ProgramScope program(planning_, "train");
+    model_.train(plan, batch(), 1.0F, false, nullptr);
+  }
+  {
+    const ProgramScope program(planning_, "validate");
+    model_.validate(plan, batch(), nullptr);
+  }
+  {
+    const ProgramScope program(planning_, "cast_weights");
+    model_.cast_weights(plan);
+  }
+  memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
+  take_persistent(*memory_);
+  model_.prepare();
+  run_ = std::make_unique<ops::Executor>(backend, *memory_);
+}
+
+void ModelRun::keep_logits() {
+  run_->set_observer([this](std::string_view name, const Tensor& tensor) {
+    if (name == "output.output") logits_ = widened(tensor);
+  });
+}
+
+void ModelRun::take_persistent(Memory& memory) {
+  inputs_ = memory.allocate("inputs", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
+  targets_ = memory.allocate("targets", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
+  loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
+  model_.allocate(memory, SlabUse::training);
+}
+
+Batch ModelRun::batch() const {
+  return {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()};
+}
+
+void ModelRun::set_weights(const Parameters& weights) {
+  write_weights(model_, weights);
+  const ProgramScope program(*memory_, "cast_weights");
+  model_.cast_weights(*run_);
+}
+
+void ModelRun::copy_tokens(const LlamaBatch& batch) {
+  check(batch.batch == shape_.batch && batch.seq_len == shape_.seq_len, "micro-batches have the planned shape");
+  std::ranges::copy(batch.tokens, inputs_.ptr<std::int32_t>());
+  std::ranges::copy(batch.targets, targets_.ptr<std::int32_t>());
+}
+
+void ModelRun::train(const LlamaBatch& batch, double gradient_scale, bool accumulate) {
+  copy_tokens(batch);
+  const ProgramScope program(*memory_, "train");
+  model_.train(*run_, this->batch(), static_cast<float>(gradient_scale), accumulate, loss_sum_.ptr<double>());
+}
+
+void ModelRun::validate(const LlamaBatch& batch) {
+  copy_tokens(batch);
+  const ProgramScope program(*memory_, "validate");
+  model_.validate(*run_, this->batch(), loss_sum_.ptr<double>());
+}
+
+Parameters ModelRun::gradients() const {
+  Parameters gradients;
+  for (const Slab& slab : model_.parameters().slabs()) {
+    for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
+      gradients[slab.parameters()[i].name] = widened(slab.view(i).gradient);
+    }
+  }
+  return gradients;
+}
+
+ModelStep model_step(const LlamaConfig& config, const Parameters& weights, const LlamaBatch& batch,
+                     PrecisionOptions precision, const ops::Backend& backend, WeightCodes weight_codes) {
+  ModelRun run(config, {batch.batch, batch.seq_len}, std::move(precision), backend, weight_codes);
+  run.set_weights(weights);
+  run.keep_logits();
+  const auto counted = static_cast<double>(counted_targets(batch));
+  run.train(batch, 1 / counted, false);
+  return {run.loss_sum() / counted, run.logits(), run.gradients(), run.executor().fp8_codes_used()};
+}
+
+}  // namespace octet::test
