@@ -1,5 +1,5 @@
 // Checkpoints that are damaged, of another model or of other data: refused by name, and left as they are.
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 #include "io/files.h"
 
 namespace octet::test {

@@ -1,5 +1,5 @@
 // Mistakes in a configuration: each is told in one line and nothing is written.
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {

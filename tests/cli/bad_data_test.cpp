@@ -1,7 +1,7 @@
 // Data that are missing, empty, too short or of another vocabulary.
 #include <cstring>
 
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 #include "data/shard_format.h"
 #include "io/files.h"
 

@@ -1,7 +1,7 @@
 // Run directories that are taken, no run, or cannot be written.
 #include <unistd.h>
 
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {
@@ -36,14 +36,13 @@ TEST_F(BadDirectory, IsAFile) {
 
 /// Root may write anywhere, so that the child becomes nobody.
 TEST_F(BadDirectory, NotWritable) {
-  const std::string binary = OCTET_BINARY;
   const auto become_nobody = [] {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(126);
   };
   std::filesystem::permissions(path(""), std::filesystem::perms(0755));
   std::filesystem::create_directory(path("locked"));
   std::filesystem::permissions(path("locked"), std::filesystem::perms(0555));
-  if (octet({"--version"}, become_nobody).exit_code != 0) GTEST_SKIP() << "nobody may not run " << binary;
+  if (octet({"--version"}, become_nobody).exit_code != 0) GTEST_SKIP() << "nobody may not run " OCTET_BINARY;
   const Outcome outcome = octet(train("locked/run"), become_nobody);
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");

@@ -1,5 +1,5 @@
 // Mistakes on the command line itself.
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {

@@ -1,7 +1,7 @@
 // Every command but train does what its help says, and its JSON parses.
 #include <algorithm>
 
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 #include "io/files.h"
 
 namespace octet::test {

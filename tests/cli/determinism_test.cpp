@@ -1,6 +1,6 @@
 // The same bits whatever must not matter: the run, threads, when weights are cast; and nearly the same in
 // micro-batches.
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {
@@ -53,7 +53,7 @@ TEST_F(Determinism, AccumulatedMicroBatchesAreOneBatch) {
     const auto b = nlohmann::json::parse(parts[i]);
     for (const char* what : {"loss", "grad_norm"}) {
       const double expected = a.at(what).get<double>();
-      EXPECT_NEAR(b.at(what).get<double>(), expected, 2e-3 * expected) << what << " of step " << i + 1;
+      EXPECT_NEAR(b.at(what).get<double>(), expected, 5e-4 * expected) << what << " of step " << i + 1;
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {

@@ -1,5 +1,5 @@
 // A resumed run is the run that never stopped, bit for bit.
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 #include "io/files.h"
 
 namespace octet::test {

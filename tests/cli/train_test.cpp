@@ -1,6 +1,5 @@
 // A training from start to end: what it prints, what it leaves, and how it says that numbers went wrong.
-#include "cli/cli_test.h"
-#include "io/files.h"
+#include "cli/cli_fixture.h"
 
 namespace octet::test {
 namespace {

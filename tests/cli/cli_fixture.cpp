@@ -1,4 +1,4 @@
-#include "cli/cli_test.h"
+#include "cli/cli_fixture.h"
 
 #include <algorithm>
 #include <sstream>
