@@ -66,9 +66,10 @@ class Engine {
 
   Config config_;
   BatchShape shape_;
+  // Destroyed from the last to the first: buffers, the model's among them, before the memory that they are of.
   std::unique_ptr<ops::Backend> backend_;
-  std::unique_ptr<Llama> model_;
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
+  std::unique_ptr<Llama> model_;
   ops::Executor run_;
   MemoryPlan plan_;
   std::map<std::string_view, ops::OpTotals> planned_totals_;

@@ -42,7 +42,7 @@ TEST_F(BadDirectory, NotWritable) {
   std::filesystem::permissions(path(""), std::filesystem::perms(0755));
   std::filesystem::create_directory(path("locked"));
   std::filesystem::permissions(path("locked"), std::filesystem::perms(0555));
-  if (octet({"--version"}, become_nobody).exit_code != 0) GTEST_SKIP() << "nobody may not run " OCTET_BINARY;
+  if (octet({"--version"}, become_nobody).exit_code != 0) GTEST_SKIP() << "nobody may not run " << program();
   const Outcome outcome = octet(train("locked/run"), become_nobody);
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");

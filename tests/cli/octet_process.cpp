@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include "core/error.h"
@@ -30,10 +31,15 @@ int code_of(int status) {
 
 }  // namespace
 
+const char* program() {
+  const char* other = std::getenv("OCTET_PROGRAM");
+  return other != nullptr ? other : OCTET_BINARY;
+}
+
 OctetProcess::OctetProcess(const std::filesystem::path& directory, const std::vector<std::string>& arguments,
                            const std::function<void()>& prepare)
     : out_(directory / ".stdout"), err_(directory / ".stderr") {
-  std::vector<std::string> words = {OCTET_BINARY};
+  std::vector<std::string> words = {program()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -45,7 +51,7 @@ OctetProcess::OctetProcess(const std::filesystem::path& directory, const std::ve
   redirect(STDERR_FILENO, err_);
   if (::chdir(directory.c_str()) != 0) ::_exit(kNotStarted);
   if (prepare) prepare();
-  ::execv(OCTET_BINARY, argv.data());
+  ::execv(program(), argv.data());
   ::_exit(kNotStarted);
 }
 

@@ -17,6 +17,9 @@ struct Outcome {
   std::string err;
 };
 
+/// The binary under test: $OCTET_PROGRAM, or that of the tests' own build.
+[[nodiscard]] const char* program();
+
 /// A running octet. One that was not waited for is killed with the object.
 class OctetProcess {
  public:

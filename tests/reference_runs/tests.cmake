@@ -4,4 +4,4 @@ octet_test(NAME llama3_debug_torch SOURCES ${CMAKE_CURRENT_LIST_DIR}/llama3_debu
            USES octet_train)
 octet_test(NAME llama3_debug_fp32_products SOURCES ${CMAKE_CURRENT_LIST_DIR}/llama3_debug_fp32_products_test.cpp
                                                    ${CMAKE_CURRENT_LIST_DIR}/debug_run.cpp
-           USES octet_train)
+           USES octet_train RELEASE_ONLY)
