@@ -68,9 +68,14 @@ class Backend {
     const auto measure = entry<Op>().workspace_bytes;
     return measure == nullptr ? 0 : measure(*device_, op);
   }
+  /// Throws Failure where the backend lacks the op.
+  template <typename Op>
+  void require() const {
+    if (!supports<Op>()) throw Failure("the {} backend has no {}", name_, Op::name);
+  }
   template <typename Op>
   void run(const Op& op, Workspace workspace = {}) const {
-    if (!supports<Op>()) throw Failure("the {} backend has no {}", name_, Op::name);
+    require<Op>();
     entry<Op>().run(*device_, op, workspace);
   }
 

@@ -30,6 +30,7 @@ class Executor {
 
   template <typename Op>
   void operator()(const Op& op) {
+    backend_->require<Op>();  // in a dry run too, so that a missing op is an error before the first step
     OpTotals& totals = totals_[Op::name];
     totals.calls += 1;
     totals.flops += op.flops();

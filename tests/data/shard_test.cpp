@@ -116,7 +116,8 @@ TEST(Shard, NamesWhatIsWrong) {
     write_file(path, bytes);
     return user_error([&path] { Shard(path, 256); });
   };
-  EXPECT_THAT(user_error([&folder] { Shard(folder / "none.tok", 256); }), HasSubstr("none.tok: No such file or directory"));
+  EXPECT_THAT(user_error([&folder] { Shard(folder / "none.tok", 256); }),
+              HasSubstr("none.tok: No such file or directory"));
   EXPECT_THAT(user_error([&folder] { Shard(folder.path(), 256); }), HasSubstr("the path is a directory, name a file"));
   EXPECT_THAT(error_for(""), HasSubstr("a.tok: the token shard is empty"));
   EXPECT_THAT(error_for(std::string(100, 'x')), HasSubstr("is not a token shard"));
