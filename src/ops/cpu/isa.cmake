@@ -9,7 +9,7 @@ function(octet_isa_level level)
   target_compile_definitions(octet_ops_${level} PRIVATE OCTET_ISA=${level})
   # Vectors never cross a call, so that the warning about their calling convention means nothing here; square roots need
   # no errno.
-  target_compile_options(octet_ops_${level} PRIVATE ${ARGN} -Wno-psabi -fno-math-errno)
+  target_compile_options(octet_ops_${level} PRIVATE ${ARGN} $<$<CONFIG:Release>:-O3> -Wno-psabi -fno-math-errno)
   target_link_libraries(octet_ops_${level} PRIVATE octet_core octet_fp8)
   set(octet_isa_objects ${octet_isa_objects} $<TARGET_OBJECTS:octet_ops_${level}> PARENT_SCOPE)
 endfunction()
