@@ -58,8 +58,6 @@ class Trainer {
   [[nodiscard]] TrainOutcome train();
 
  private:
-  struct Progress;
-
   void open_data();
   void begin_or_resume();
   [[nodiscard]] StepRecord run_step(std::int64_t step);
