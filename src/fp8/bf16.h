@@ -27,4 +27,11 @@ struct bf16 {
   return bf16{static_cast<std::uint16_t>((bits + 0x7FFFU + lowest_kept_bit) >> 16)};
 }
 
+/// Rounds away from zero with the probability of the dropped part: `random` is uniform in [0, 2^16). Infinities stay,
+/// every NaN becomes 0x7FC0.
+[[nodiscard]] OCTET_HOST_DEVICE constexpr bf16 round_stochastically(float x, std::uint16_t random) {
+  if (fp8::is_nan(x)) return bf16{0x7FC0};
+  return bf16{static_cast<std::uint16_t>((fp8::bits_of(x) + random) >> 16)};
+}
+
 }  // namespace octet

@@ -18,17 +18,26 @@ namespace octet::ops {
 /// How many partial sums a column reduction over tokens keeps: fixed, so that the bits do not depend on the threads.
 inline constexpr std::int64_t kColumnPartials = 16;
 
+// The largest magnitude (amax) of a slice is measured where its values are made and passed on as bf16, which holds it
+// exactly: whoever casts the slice later has its scale without another pass. A NaN is the largest of all.
+
 /// Where a producer leaves FP8 codes of its bf16 output [rows, cols], one scale per row. Unused where codes is null.
 struct RowCodes {
-  std::uint8_t* codes = nullptr;   // [rows, cols] bytes of `format`
+  std::uint8_t* codes = nullptr;   // [rows, cols] bytes of the rule's format
   float* scale_inverse = nullptr;  // [rows]
-  fp8::Format format = fp8::Format::e4m3fn;
+  bf16* amax = nullptr;            // [rows], optional
   fp8::ScaleRule rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
   bool wanted = false;  // set in plans too, where pointers are null
 
   [[nodiscard]] double bytes(std::int64_t rows, std::int64_t cols) const {
     return wanted ? static_cast<double>(rows * cols + rows * 4) : 0.0;
   }
+};
+
+/// Where a producer leaves the amax of each column of its bf16 output. Unused where amax is null.
+struct ColumnMaxima {
+  bf16* amax = nullptr;  // [cols]
+  bool wanted = false;   // set in plans too
 };
 
 // ---- embedding ------------------------------------------------------------------------------------------------------
@@ -62,13 +71,14 @@ struct EmbeddingBackward {
 /// The row codes are those of the bf16 y.
 struct RmsNormForward {
   static constexpr std::string_view name = "rmsnorm";
-  const bf16* x;       // [T, D]
-  const bf16* delta;   // [T, D], optional
-  const bf16* weight;  // [D]
-  bf16* x_out;         // [T, D], written where delta is given
-  bf16* y;             // [T, D]
-  float* rstd;         // [T]
-  RowCodes codes;      // of y
+  const bf16* x;         // [T, D]
+  const bf16* delta;     // [T, D], optional
+  const bf16* weight;    // [D]
+  bf16* x_out;           // [T, D], written where delta is given
+  bf16* y;               // [T, D]
+  float* rstd;           // [T]
+  RowCodes codes;        // of y
+  ColumnMaxima columns;  // of y
   std::int64_t rows, dim;
   float eps;
   bool has_delta;
@@ -91,6 +101,7 @@ struct RmsNormBackward {
   bf16* dx;              // [T, D]
   float* dweight;        // [D], accumulated
   RowCodes codes;        // of dx
+  ColumnMaxima columns;  // of dx
   std::int64_t rows, dim;
   bool has_residual;
 
@@ -193,9 +204,10 @@ struct AttentionDecode {
 /// y = silu(gate) * up, gate = columns [0, F), up = columns [F, 2F). The row codes are those of the bf16 y.
 struct SwigluForward {
   static constexpr std::string_view name = "swiglu";
-  const bf16* gate_up;  // [T, 2F]
-  bf16* y;              // [T, F]
-  RowCodes codes;       // of y
+  const bf16* gate_up;   // [T, 2F]
+  bf16* y;               // [T, F]
+  RowCodes codes;        // of y
+  ColumnMaxima columns;  // of y
   std::int64_t rows, dim;
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 6); }
@@ -204,10 +216,11 @@ struct SwigluForward {
 
 struct SwigluBackward {
   static constexpr std::string_view name = "swiglu_backward";
-  const bf16* gate_up;  // [T, 2F]
-  const bf16* dy;       // [T, F]
-  bf16* dgate_up;       // [T, 2F]
-  RowCodes codes;       // of dgate_up
+  const bf16* gate_up;   // [T, 2F]
+  const bf16* dy;        // [T, F]
+  bf16* dgate_up;        // [T, 2F]
+  RowCodes codes;        // of dgate_up
+  ColumnMaxima columns;  // of dgate_up
   std::int64_t rows, dim;
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 12); }
@@ -216,41 +229,56 @@ struct SwigluBackward {
 
 // ---- casts ----------------------------------------------------------------------------------------------------------
 
-/// Row codes of x: one scale per row, codes where the values were.
+/// Row codes of x: one scale per row, codes where the values were. Measures the columns on the way.
 struct QuantizeRows {
   static constexpr std::string_view name = "quantize_rows";
-  const bf16* x;   // [rows, cols]
-  RowCodes codes;  // [rows, cols]
+  const bf16* x;         // [rows, cols]
+  RowCodes codes;        // [rows, cols]
+  ColumnMaxima columns;  // of x
   std::int64_t rows, cols;
 
   [[nodiscard]] double flops() const { return 0; }
   [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 2) + codes.bytes(rows, cols); }
 };
 
-/// Column codes of x: one scale per column, stored transposed, so that a GEMM over the rows finds them contiguous.
-struct QuantizeColumns {
-  static constexpr std::string_view name = "quantize_columns";
-  const bf16* x;   // [rows, cols]
-  RowCodes codes;  // [cols, rows]: the row codes of x^T
+/// The amax of each row and of each column of x, where no producer has left them.
+struct Maxima {
+  static constexpr std::string_view name = "maxima";
+  const bf16* x;      // [rows, cols]
+  bf16* row_amax;     // [rows], optional
+  bf16* column_amax;  // [cols]
   std::int64_t rows, cols;
 
   [[nodiscard]] double flops() const { return 0; }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 2) + codes.bytes(cols, rows); }
+  [[nodiscard]] double bytes() const { return static_cast<double>((rows * cols + rows + cols) * 2); }
 };
 
-/// One scale for the whole tensor, codes in either or both layouts.
-struct QuantizeTensor {
-  static constexpr std::string_view name = "quantize_tensor";
-  const bf16* x;                   // [rows, cols]
-  std::uint8_t* codes;             // [rows, cols], optional
-  std::uint8_t* codes_transposed;  // [cols, rows], optional
-  float* scale_inverse;            // [1]
-  fp8::Format format;
+/// One layout of a cast. The scale of a row of the layout, or of all, comes from the maxima that the cast is given.
+struct CastLayout {
+  std::uint8_t* codes = nullptr;               // [outer, contraction] bytes of the rule's format
+  float* scale_inverse = nullptr;              // [outer] or [1], as `axis` says
+  fp8::ScaleAxis axis = fp8::ScaleAxis::none;  // none: this layout is not wanted
+
+  [[nodiscard]] bool wanted() const { return axis != fp8::ScaleAxis::none; }
+};
+
+/// Codes of x under maxima that are known, as stored or transposed or both, in one pass over x. A product that
+/// contracts the rows finds transposed codes contiguous.
+struct Cast {
+  static constexpr std::string_view name = "cast";
+  const bf16* x;            // [rows, cols]
+  const bf16* row_amax;     // [rows]: scales of as_stored by row
+  const bf16* column_amax;  // [cols]: scales of transposed by row, and of either where one serves all
+  CastLayout as_stored;     // [rows, cols]
+  CastLayout transposed;    // [cols, rows]
   fp8::ScaleRule rule;
   std::int64_t rows, cols;
 
   [[nodiscard]] double flops() const { return 0; }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 4); }
+  [[nodiscard]] double bytes() const {
+    const int layouts = (as_stored.wanted() ? 1 : 0) + (transposed.wanted() ? 1 : 0);
+    return static_cast<double>(rows * cols * (2 + layouts) + (rows + cols) * 2);
+  }
 };
 
 /// How a cast with one scale per row treated its input: counts go to `saturated` (|x * scale| above the format's
@@ -360,26 +388,40 @@ struct SumOfSquares {
 /// What one optimizer step needs, in device memory so that a captured graph can read it.
 struct StepScalars {
   float learning_rate;
-  float clip_factor;       // multiplies every gradient
-  float bias_correction1;  // 1 - beta1^step
-  float bias_correction2;  // 1 - beta2^step
+  float clip_factor;           // multiplies every gradient
+  float bias_correction1;      // 1 - beta1^step
+  float bias_correction2;      // 1 - beta2^step
+  std::uint64_t rounding_key;  // of this step's random numbers
 };
 
-/// Decoupled weight decay (Loshchilov & Hutter, 2019): m, v from clipped gradients; the fp32 master is updated, then
-/// rounded to the bf16 weight that the model computes with.
+/// Decoupled weight decay (Loshchilov & Hutter, 2019) on one parameter [rows, cols]: m, v from clipped gradients, then
+/// the parameter. With a master, that is updated and rounded to nearest to the bf16 weight that the model computes
+/// with; without, the weight itself is the parameter and is rounded stochastically, as are moments in bf16: an update
+/// smaller than half an ulp then still moves the weight in the mean. Element (r, c) takes its random bits from
+/// philox(rounding_key, r * ceil(cols / 2) + c / 2, stream): word 2 (c % 2) holds those of the weight (low half) and of
+/// m (high half), the next word those of v (low half).
 struct AdamW {
   static constexpr std::string_view name = "adamw";
-  float* master;               // [n]
-  bf16* weight;                // [n]
-  const float* gradient;       // [n]
-  float* m;                    // [n]
-  float* v;                    // [n]
+  float* master;               // [rows, cols], null where `has_master` is false
+  bf16* weight;                // [rows, cols]
+  const float* gradient;       // [rows, cols]
+  void* m;                     // [rows, cols] of `moments`
+  void* v;                     // [rows, cols] of `moments`
   const StepScalars* scalars;  // [1]
-  std::int64_t count;
+  bf16* row_amax;              // [rows], of the new weight; null where `measures` is false
+  bf16* column_amax;           // [cols]
+  std::int64_t rows, cols;
+  std::uint64_t stream;  // names the parameter among the random streams
+  DType moments;         // f32 or bf16
+  bool has_master, measures;
   float beta1, beta2, eps, weight_decay;
+  float lr_scale;  // multiplies the learning rate
 
-  [[nodiscard]] double flops() const { return static_cast<double>(count * 14); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(count * 30); }
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * cols * 14); }
+  [[nodiscard]] double bytes() const {
+    const auto moment = static_cast<std::int64_t>(size_of(moments));
+    return static_cast<double>(rows * cols * ((has_master ? 4 + 4 + 2 : 2 + 2) + 4 + 4 * moment));
+  }
 };
 
 // ---- watching -------------------------------------------------------------------------------------------------------
@@ -398,9 +440,9 @@ struct FindNonFinite {
 
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
-using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
-                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows,
-                    QuantizeColumns, QuantizeTensor, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares,
-                    AdamW, FindNonFinite>;
+using AllOps =
+    List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
+         AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, Maxima, Cast,
+         CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW, FindNonFinite>;
 
 }  // namespace octet::ops

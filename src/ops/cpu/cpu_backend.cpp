@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "ops/cpu/cpu_device.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/row_scale.h"
 
 namespace octet::ops {
 namespace cpu {
@@ -19,11 +21,74 @@ namespace {
 /// Elements per range of an element-wise kernel; partial sums are kept per range, so it must never depend on threads.
 constexpr Index kElementGrain = 1 << 16;
 
+/// Rounded up so that no two threads write to the same cache line.
+std::size_t padded(std::size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+/// Column maxima of an op that is run by ranges of rows: each thread raises its own, the largest of all are the result.
+/// A maximum does not depend on the order, so neither does it on the threads.
+class ColumnFold {
+ public:
+  [[nodiscard]] static std::size_t workspace(const Device& device, Index cols) {
+    return static_cast<std::size_t>(cpu(device).threads()) * bytes_per_thread(cols);
+  }
+
+  ColumnFold(const CpuDevice& device, Workspace workspace, Index cols)
+      : pool_(device.pool()),
+        workspace_(workspace.first(static_cast<std::size_t>(pool_.threads()) * bytes_per_thread(cols))),
+        cols_(cols) {
+    std::memset(workspace_.data(), 0, workspace_.size());
+  }
+
+  [[nodiscard]] std::uint16_t* of_thread(int thread) const {
+    return reinterpret_cast<std::uint16_t*>(workspace_.data() +
+                                            static_cast<std::size_t>(thread) * bytes_per_thread(cols_));
+  }
+
+  void write(bf16* amax) const {
+    parallel_ranges(pool_, cols_, 4096, [&](Index begin, Index end) {
+      for (Index col = begin; col < end; ++col) {
+        std::uint16_t largest = 0;
+        for (int thread = 0; thread < pool_.threads(); ++thread) largest = std::max(largest, of_thread(thread)[col]);
+        amax[col] = bf16{largest};
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] static std::size_t bytes_per_thread(Index cols) {
+    return padded(static_cast<std::size_t>(cols) * sizeof(std::uint16_t));
+  }
+
+  ThreadPool& pool_;
+  Workspace workspace_;
+  Index cols_;
+};
+
 template <auto Kernel, typename Op>
 void run_rows(Device& device, const Op& op, Index rows, Index bytes_per_row) {
   const CpuDevice& self = cpu(device);
   parallel_ranges(self.pool(), rows, row_grain(bytes_per_row),
                   [&](Index begin, Index end) { (self.kernels().*Kernel)(op, begin, end); });
+}
+
+/// The same for kernels that measure the columns of what they write, into `amax` [cols]; null where nobody wants them.
+template <auto Kernel, typename Op>
+void run_measured_rows(Device& device, const Op& op, Workspace workspace, Index rows, Index cols, Index bytes_per_row,
+                       bf16* amax) {
+  const CpuDevice& self = cpu(device);
+  const Index grain = row_grain(bytes_per_row);
+  const auto run = [&](const ColumnFold* fold) {
+    self.pool().run((rows + grain - 1) / grain, [&](Index chunk, int thread) {
+      (self.kernels().*Kernel)(op, chunk * grain, std::min(rows, (chunk + 1) * grain),
+                               fold == nullptr ? nullptr : fold->of_thread(thread));
+    });
+  };
+  if (amax == nullptr) return run(nullptr);
+  const ColumnFold fold(self, workspace, cols);
+  run(&fold);
+  fold.write(amax);
 }
 
 void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
@@ -36,24 +101,37 @@ void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace) 
                   [&](Index begin, Index end) { self.kernels().embedding_backward(op, begin, end); });
 }
 
-void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace) {
-  run_rows<&RowKernels::rmsnorm_forward>(device, op, op.rows, op.dim * 8);
+std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward& op) {
+  return op.columns.wanted ? ColumnFold::workspace(device, op.dim) : 0;
 }
 
-std::size_t rmsnorm_backward_workspace(const Device&, const RmsNormBackward& op) {
-  return static_cast<std::size_t>(kColumnPartials * op.dim) * sizeof(float);
+void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::rmsnorm_forward>(device, op, workspace, op.rows, op.dim, op.dim * 8, op.columns.amax);
+}
+
+std::size_t rmsnorm_partials_bytes(Index dim) {
+  return padded(static_cast<std::size_t>(kColumnPartials * dim) * sizeof(float));
+}
+
+std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackward& op) {
+  return rmsnorm_partials_bytes(op.dim) + (op.columns.wanted ? ColumnFold::workspace(device, op.dim) : 0);
 }
 
 void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
+  const std::size_t partials_bytes = rmsnorm_partials_bytes(op.dim);
   auto* partials = reinterpret_cast<float*>(workspace.data());
-  std::memset(workspace.data(), 0, workspace.size());
+  std::memset(workspace.data(), 0, partials_bytes);
+  std::optional<ColumnFold> fold;
+  if (op.columns.amax != nullptr) fold.emplace(self, workspace.subspan(partials_bytes), op.dim);
   const Index rows_per_partial = (op.rows + kColumnPartials - 1) / kColumnPartials;
-  self.pool().run(kColumnPartials, [&](Index partial, int) {
+  self.pool().run(kColumnPartials, [&](Index partial, int thread) {
     const Index begin = std::min(op.rows, partial * rows_per_partial);
     const Index end = std::min(op.rows, begin + rows_per_partial);
-    self.kernels().rmsnorm_backward(op, begin, end, partials + partial * op.dim);
+    self.kernels().rmsnorm_backward(op, begin, end, partials + partial * op.dim,
+                                    fold ? fold->of_thread(thread) : nullptr);
   });
+  if (fold) fold->write(op.columns.amax);
   parallel_ranges(self.pool(), op.dim, 1024, [&](Index begin, Index end) {
     self.kernels().column_sums(partials, kColumnPartials, op.dim, op.dweight, begin, end);
   });
@@ -86,42 +164,74 @@ std::size_t attention_decode_workspace(const Device& device, const AttentionDeco
   return static_cast<std::size_t>(cpu(device).threads() * op.capacity) * sizeof(float);
 }
 
-void swiglu_forward(Device& device, const SwigluForward& op, Workspace) {
-  run_rows<&RowKernels::swiglu_forward>(device, op, op.rows, op.dim * 6);
+std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& op) {
+  return op.columns.wanted ? ColumnFold::workspace(device, op.dim) : 0;
 }
 
-void swiglu_backward(Device& device, const SwigluBackward& op, Workspace) {
-  run_rows<&RowKernels::swiglu_backward>(device, op, op.rows, op.dim * 10);
+void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::swiglu_forward>(device, op, workspace, op.rows, op.dim, op.dim * 6, op.columns.amax);
 }
 
-void quantize_rows(Device& device, const QuantizeRows& op, Workspace) {
-  run_rows<&RowKernels::quantize_rows>(device, op, op.rows, op.cols * 3);
+std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op) {
+  return op.columns.wanted ? ColumnFold::workspace(device, 2 * op.dim) : 0;
 }
 
-void quantize_columns(Device& device, const QuantizeColumns& op, Workspace) {
-  const CpuDevice& self = cpu(device);
-  parallel_ranges(self.pool(), op.cols, kColumnBlock,
-                  [&](Index begin, Index end) { self.kernels().quantize_columns(op, begin, end); });
+void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::swiglu_backward>(device, op, workspace, op.rows, 2 * op.dim, op.dim * 10,
+                                                  op.columns.amax);
 }
 
-void quantize_tensor(Device& device, const QuantizeTensor& op, Workspace) {
-  const CpuDevice& self = cpu(device);
-  const RowKernels& kernels = self.kernels();
-  const Index count = op.rows * op.cols;
-  std::vector<std::uint16_t> maxima(static_cast<std::size_t>((count + kElementGrain - 1) / kElementGrain));
-  parallel_ranges(self.pool(), count, kElementGrain, [&](Index begin, Index end) {
-    maxima[static_cast<std::size_t>(begin / kElementGrain)] = kernels.absolute_maximum(op.x, begin, end);
-  });
-  const std::uint16_t amax = maxima.empty() ? std::uint16_t{0} : *std::max_element(maxima.begin(), maxima.end());
-  const float scale = op.rule.scale(to_float(bf16{amax}));
-  op.scale_inverse[0] = fp8::inverse(scale);
-  if (op.codes != nullptr) {
-    parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 3),
-                    [&](Index begin, Index end) { kernels.cast_rows(op, scale, begin, end); });
+std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op) {
+  return op.columns.wanted ? ColumnFold::workspace(device, op.cols) : 0;
+}
+
+void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::quantize_rows>(device, op, workspace, op.rows, op.cols, op.cols * 3, op.columns.amax);
+}
+
+std::size_t maxima_workspace(const Device& device, const Maxima& op) {
+  return ColumnFold::workspace(device, op.cols);
+}
+
+void maxima(Device& device, const Maxima& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::maxima>(device, op, workspace, op.rows, op.cols, op.cols * 2, op.column_amax);
+}
+
+/// Writes the scales of a layout's rows, or the one of all, and their inverses.
+void make_scales(const Cast& op, const CastLayout& layout, const bf16* amax_of_rows, Index outer, float* scales) {
+  const auto make = [&](Index i, bf16 amax) {
+    const RowScale scale = row_scale(op.rule, amax.bits);
+    scales[i] = scale.scale;
+    layout.scale_inverse[i] = scale.inverse;
+  };
+  if (layout.axis == ScaleAxis::row) {
+    for (Index i = 0; i < outer; ++i) make(i, amax_of_rows[i]);
+  } else if (layout.axis == ScaleAxis::tensor) {
+    make(0, fp8::amax({op.column_amax, static_cast<std::size_t>(op.cols)}));
   }
-  if (op.codes_transposed != nullptr) {
-    parallel_ranges(self.pool(), op.cols, kColumnBlock,
-                    [&](Index begin, Index end) { kernels.cast_columns(op, scale, begin, end); });
+}
+
+std::size_t row_scales_bytes(const Cast& op) {
+  return padded(static_cast<std::size_t>(op.rows + 1) * sizeof(float));
+}
+
+std::size_t cast_workspace(const Device&, const Cast& op) {
+  return row_scales_bytes(op) + padded(static_cast<std::size_t>(op.cols + 1) * sizeof(float));
+}
+
+void cast(Device& device, const Cast& op, Workspace workspace) {
+  const CpuDevice& self = cpu(device);
+  auto* row_scales = reinterpret_cast<float*>(workspace.data());
+  auto* column_scales = reinterpret_cast<float*>(workspace.data() + row_scales_bytes(op));
+  make_scales(op, op.as_stored, op.row_amax, op.rows, row_scales);
+  make_scales(op, op.transposed, op.column_amax, op.cols, column_scales);
+  if (op.transposed.wanted()) {
+    parallel_ranges(self.pool(), op.cols, kColumnBlock, [&](Index begin, Index end) {
+      self.kernels().cast_transposed(op, row_scales, column_scales, begin, end);
+    });
+  } else {
+    parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 3),
+                    [&](Index begin, Index end) { self.kernels().cast_as_stored(op, row_scales, begin, end); });
   }
 }
 
@@ -174,10 +284,13 @@ void zero(Device& device, const Zero& op, Workspace) {
   });
 }
 
-void adamw(Device& device, const AdamW& op, Workspace) {
-  const CpuDevice& self = cpu(device);
-  parallel_ranges(self.pool(), op.count, kElementGrain,
-                  [&](Index begin, Index end) { self.kernels().adamw(op, begin, end); });
+std::size_t adamw_workspace(const Device& device, const AdamW& op) {
+  return op.measures ? ColumnFold::workspace(device, op.cols) : 0;
+}
+
+void adamw(Device& device, const AdamW& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::adamw>(device, op, workspace, op.rows, op.cols, op.cols * 30,
+                                        op.measures ? op.column_amax : nullptr);
 }
 
 void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
@@ -196,25 +309,25 @@ void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
 constexpr OpTable table = {
     {&embedding_forward, nullptr},
     {&embedding_backward, nullptr},
-    {&rmsnorm_forward, nullptr},
+    {&rmsnorm_forward, &rmsnorm_forward_workspace},
     {&rmsnorm_backward, &rmsnorm_backward_workspace},
     {&rope, nullptr},
     {&run_attention_forward, &attention_forward_workspace},
     {&run_attention_backward, &attention_backward_workspace},
     {&append_to_cache, nullptr},
     {&attention_decode, &attention_decode_workspace},
-    {&swiglu_forward, nullptr},
-    {&swiglu_backward, nullptr},
-    {&quantize_rows, nullptr},
-    {&quantize_columns, nullptr},
-    {&quantize_tensor, nullptr},
+    {&swiglu_forward, &swiglu_forward_workspace},
+    {&swiglu_backward, &swiglu_backward_workspace},
+    {&quantize_rows, &quantize_rows_workspace},
+    {&maxima, &maxima_workspace},
+    {&cast, &cast_workspace},
     {&cast_statistics, nullptr},
     {&run_gemm, &gemm_workspace},
     {&cross_entropy, nullptr},
     {&sum_floats, nullptr},
     {&zero, nullptr},
     {&sum_of_squares, nullptr},
-    {&adamw, nullptr},
+    {&adamw, &adamw_workspace},
     {&find_non_finite, nullptr},
 };
 

@@ -17,31 +17,33 @@ inline constexpr Index kColumnBlock = 128;
 struct RowKernels {
   // rows [begin, end)
   void (*embedding_forward)(const EmbeddingForward&, Index begin, Index end);
-  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end);
   void (*rope)(const Rope&, Index begin, Index end);
-  void (*swiglu_forward)(const SwigluForward&, Index begin, Index end);
-  void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end);
-  void (*quantize_rows)(const QuantizeRows&, Index begin, Index end);
   void (*cross_entropy)(const CrossEntropy&, Index begin, Index end);
 
-  // rows [begin, end); adds sum of dy * xhat over these rows to partial [D], which the caller has zeroed
-  void (*rmsnorm_backward)(const RmsNormBackward&, Index begin, Index end, float* partial);
+  // rows [begin, end); column_maxima [cols], bits of bf16 magnitudes, are raised to those of these rows. Null where
+  // nobody wants them, but never for `maxima`.
+  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*swiglu_forward)(const SwigluForward&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*quantize_rows)(const QuantizeRows&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*maxima)(const Maxima&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*adamw)(const AdamW&, Index begin, Index end, std::uint16_t* column_maxima);
+  // also adds the sum of dy * xhat over these rows to partial [D], which the caller has zeroed
+  void (*rmsnorm_backward)(const RmsNormBackward&, Index begin, Index end, float* partial,
+                           std::uint16_t* column_maxima);
+
+  // casts under scales [outer] or [1], as the layout's axis says: rows [begin, end) to the layout as stored, or columns
+  // [begin, end) to the transposed layout, and on the way to the one as stored where both are wanted
+  void (*cast_as_stored)(const Cast&, const float* scales, Index begin, Index end);
+  void (*cast_transposed)(const Cast&, const float* row_scales, const float* column_scales, Index begin, Index end);
 
   // columns [begin, end): all rows of them
   void (*embedding_backward)(const EmbeddingBackward&, Index begin, Index end);
-  void (*quantize_columns)(const QuantizeColumns&, Index begin, Index end);
   void (*column_sums)(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);  // +=
-
-  // one scale per tensor: absolute maximum bits of elements [begin, end), then the cast of rows [begin, end) of either
-  // layout with a scale that is known
-  std::uint16_t (*absolute_maximum)(const bf16* x, Index begin, Index end);
-  void (*cast_rows)(const QuantizeTensor&, float scale, Index begin, Index end);
-  void (*cast_columns)(const QuantizeTensor&, float scale, Index begin, Index end);
 
   // elements [begin, end)
   double (*sum_of_squares)(const float* x, Index begin, Index end);
   double (*sum)(const float* x, Index begin, Index end);
-  void (*adamw)(const AdamW&, Index begin, Index end);
   Index (*find_non_finite_bf16)(const bf16* x, Index begin, Index end);  // -1 where all are finite
   Index (*find_non_finite_f32)(const float* x, Index begin, Index end);
 

@@ -1,4 +1,4 @@
-// FP8 encoding and decoding of sixteen lanes, by integer arithmetic on the bits of floats.
+// FP8 encoding and decoding of sixteen lanes, by integer arithmetic on the bits of floats, and the largest magnitude.
 #pragma once
 
 #include "fp8/formats.h"
@@ -54,6 +54,25 @@ template <fp8::Format F>
   U32 with_sign = code | sign;
   if constexpr (!Of::has_negative_zero) with_sign = select(code == 0U, splat(0U), with_sign);
   return select(is_nan(x), splat(Of::nan_code), with_sign);
+}
+
+/// Bits of the largest magnitude of x [count]. As integers a NaN is larger than infinity, and stays.
+[[gnu::always_inline]] static inline std::uint16_t largest_magnitude(const bf16* x, Index count) {
+  const I16 mask = splat<std::int16_t>(0x7FFF);
+  I16 even{};
+  I16 odd{};
+  Index i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    even = max(even, load_64_bytes<I16>(x + i) & mask);
+    odd = max(odd, load_64_bytes<I16>(x + i + 2 * kLanes) & mask);
+  }
+  if (i < count) {
+    bf16 padded[4 * kLanes]{};
+    __builtin_memcpy(padded, x + i, static_cast<std::size_t>(count - i) * sizeof(bf16));
+    even = max(even, load_64_bytes<I16>(padded) & mask);
+    odd = max(odd, load_64_bytes<I16>(padded + 2 * kLanes) & mask);
+  }
+  return static_cast<std::uint16_t>(max(max(even, odd)));
 }
 
 /// How many neighbours are encoded at once: two bf16 to a lane.

@@ -1,29 +1,10 @@
-// Casts to FP8 that keep the layout: rows with a scale each, tensors with one, and what a cast did to its input.
+// Casts to FP8 that keep the layout, the maxima that scales come from, and what a cast did to its input.
 #include "ops/cpu/isa/cast.h"
 #include "ops/cpu/isa/kernels.h"
 #include "ops/cpu/row_scale.h"
 
 namespace octet::ops::cpu::OCTET_ISA {
 namespace {
-
-/// Bits of the largest magnitude of x [count]. As integers a NaN is larger than infinity, and stays.
-[[gnu::always_inline]] inline std::uint16_t largest_magnitude(const bf16* x, Index count) {
-  const I16 mask = splat<std::int16_t>(0x7FFF);
-  I16 even{};
-  I16 odd{};
-  Index i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-    even = max(even, load_64_bytes<I16>(x + i) & mask);
-    odd = max(odd, load_64_bytes<I16>(x + i + 2 * kLanes) & mask);
-  }
-  if (i < count) {
-    bf16 padded[4 * kLanes]{};
-    __builtin_memcpy(padded, x + i, static_cast<std::size_t>(count - i) * sizeof(bf16));
-    even = max(even, load_64_bytes<I16>(padded) & mask);
-    odd = max(odd, load_64_bytes<I16>(padded + 2 * kLanes) & mask);
-  }
-  return static_cast<std::uint16_t>(max(max(even, odd)));
-}
 
 /// Codes of x [count]. Fetches ahead, as encoding takes longer than the maximum that has read the row: with `ahead` a
 /// whole row, the next maximum finds its values here.
@@ -47,25 +28,49 @@ template <fp8::Format F>
 }  // namespace
 
 void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row) {
-  const RowScale scale = row_scale(codes.rule, largest_magnitude(x, cols));
+  const std::uint16_t amax = largest_magnitude(x, cols);
+  const RowScale scale = row_scale(codes.rule, amax);
   codes.scale_inverse[row] = scale.inverse;
-  with_format(codes.format,
+  if (codes.amax != nullptr) codes.amax[row] = bf16{amax};
+  with_format(codes.rule.format(),
               [&](auto tag) { encode_row<tag.format>(x, cols, scale.scale, cols, codes.codes + row * cols); });
 }
 
-void quantize_rows(const QuantizeRows& op, Index begin, Index end) {
-  for (Index row = begin; row < end; ++row) cast_row(op.x + row * op.cols, op.cols, op.codes, row);
+void fold_columns(const bf16* x, Index cols, std::uint16_t* maxima) {
+  const I16 mask = splat<std::int16_t>(0x7FFF);
+  Index i = 0;
+  for (; i + 2 * kLanes <= cols; i += 2 * kLanes) {
+    store_64_bytes(maxima + i, max(load_64_bytes<I16>(maxima + i), load_64_bytes<I16>(x + i) & mask));
+  }
+  for (; i < cols; ++i) {
+    const auto magnitude = static_cast<std::uint16_t>(x[i].bits & 0x7FFFU);
+    if (magnitude > maxima[i]) maxima[i] = magnitude;
+  }
 }
 
-std::uint16_t absolute_maximum(const bf16* x, Index begin, Index end) {
-  return largest_magnitude(x + begin, end - begin);
+void quantize_rows(const QuantizeRows& op, Index begin, Index end, std::uint16_t* column_maxima) {
+  for (Index row = begin; row < end; ++row) {
+    const bf16* x = op.x + row * op.cols;
+    cast_row(x, op.cols, op.codes, row);
+    if (column_maxima != nullptr) fold_columns(x, op.cols, column_maxima);
+  }
 }
 
-void cast_rows(const QuantizeTensor& op, float scale, Index begin, Index end) {
-  constexpr Index kAhead = 2048;
-  const Index first = begin * op.cols;
-  with_format(op.format, [&](auto tag) {
-    encode_row<tag.format>(op.x + first, (end - begin) * op.cols, scale, kAhead, op.codes + first);
+void maxima(const Maxima& op, Index begin, Index end, std::uint16_t* column_maxima) {
+  for (Index row = begin; row < end; ++row) {
+    const bf16* x = op.x + row * op.cols;
+    if (op.row_amax != nullptr) op.row_amax[row] = bf16{largest_magnitude(x, op.cols)};
+    fold_columns(x, op.cols, column_maxima);
+  }
+}
+
+void cast_as_stored(const Cast& op, const float* scales, Index begin, Index end) {
+  const bool by_row = op.as_stored.axis == ScaleAxis::row;
+  with_format(op.rule.format(), [&](auto tag) {
+    for (Index row = begin; row < end; ++row) {
+      encode_row<tag.format>(op.x + row * op.cols, op.cols, scales[by_row ? row : 0], op.cols,
+                             op.as_stored.codes + row * op.cols);
+    }
   });
 }
 

@@ -4,7 +4,7 @@
 
 namespace octet::ops::cpu::OCTET_ISA {
 
-void swiglu_forward(const SwigluForward& op, Index begin, Index end) {
+void swiglu_forward(const SwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima) {
   const Index dim = op.dim;
   for (Index row = begin; row < end; ++row) {
     const bf16* gates = op.gate_up + row * 2 * dim;
@@ -15,10 +15,11 @@ void swiglu_forward(const SwigluForward& op, Index begin, Index end) {
       store(y + i, gate * sigmoid(gate).value * load(ups + i, dim - i), dim - i);
     }
     if (op.codes.codes != nullptr) cast_row(y, dim, op.codes, row);
+    if (column_maxima != nullptr) fold_columns(y, dim, column_maxima);
   }
 }
 
-void swiglu_backward(const SwigluBackward& op, Index begin, Index end) {
+void swiglu_backward(const SwigluBackward& op, Index begin, Index end, std::uint16_t* column_maxima) {
   const Index dim = op.dim;
   for (Index row = begin; row < end; ++row) {
     const bf16* gates = op.gate_up + row * 2 * dim;
@@ -35,6 +36,7 @@ void swiglu_backward(const SwigluBackward& op, Index begin, Index end) {
       store(dups + i, dy * (gate * s.value), dim - i);
     }
     if (op.codes.codes != nullptr) cast_row(dgates, 2 * dim, op.codes, row);
+    if (column_maxima != nullptr) fold_columns(dgates, 2 * dim, column_maxima);
   }
 }
 

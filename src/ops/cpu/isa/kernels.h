@@ -10,28 +10,29 @@ extern const RowKernels kernels;
 
 void embedding_forward(const EmbeddingForward& op, Index begin, Index end);
 void embedding_backward(const EmbeddingBackward& op, Index begin, Index end);
-void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end);
-void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial);
+void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima);
+void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial, std::uint16_t* column_maxima);
 void column_sums(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);
 
-void swiglu_forward(const SwigluForward& op, Index begin, Index end);
-void swiglu_backward(const SwigluBackward& op, Index begin, Index end);
+void swiglu_forward(const SwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima);
+void swiglu_backward(const SwigluBackward& op, Index begin, Index end, std::uint16_t* column_maxima);
 
-void quantize_rows(const QuantizeRows& op, Index begin, Index end);
-void quantize_columns(const QuantizeColumns& op, Index begin, Index end);
-std::uint16_t absolute_maximum(const bf16* x, Index begin, Index end);
-void cast_rows(const QuantizeTensor& op, float scale, Index begin, Index end);
-void cast_columns(const QuantizeTensor& op, float scale, Index begin, Index end);
+void quantize_rows(const QuantizeRows& op, Index begin, Index end, std::uint16_t* column_maxima);
+void maxima(const Maxima& op, Index begin, Index end, std::uint16_t* column_maxima);
+void cast_as_stored(const Cast& op, const float* scales, Index begin, Index end);
+void cast_transposed(const Cast& op, const float* row_scales, const float* column_scales, Index begin, Index end);
 void cast_statistics(const CastStatistics& op, Index begin, Index end, std::uint64_t& saturated,
                      std::uint64_t& overflowed);
 
 /// Casts row `row` of `codes` from x [cols], which its producer has just written: nothing else decides its codes.
 void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row);
+/// Raises maxima [cols] to the magnitudes of x [cols], which its producer has just written.
+void fold_columns(const bf16* x, Index cols, std::uint16_t* maxima);
 
 void cross_entropy(const CrossEntropy& op, Index begin, Index end);
 double sum_of_squares(const float* x, Index begin, Index end);
 double sum_of_floats(const float* x, Index begin, Index end);
-void adamw(const AdamW& op, Index begin, Index end);
+void adamw(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima);
 Index find_non_finite_bf16(const bf16* x, Index begin, Index end);
 Index find_non_finite_f32(const float* x, Index begin, Index end);
 

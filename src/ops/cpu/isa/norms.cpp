@@ -44,7 +44,7 @@ void embedding_backward(const EmbeddingBackward& op, Index begin, Index end) {
   }
 }
 
-void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end) {
+void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima) {
   const Index dim = op.dim;
   for (Index row = begin; row < end; ++row) {
     const bf16* x = op.x + row * dim;
@@ -63,10 +63,11 @@ void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end) {
       store(y + i, load(x + i, dim - i) * rstd * load(op.weight + i, dim - i), dim - i);
     }
     if (op.codes.codes != nullptr) cast_row(y, dim, op.codes, row);
+    if (column_maxima != nullptr) fold_columns(y, dim, column_maxima);
   }
 }
 
-void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial) {
+void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial, std::uint16_t* column_maxima) {
   const Index dim = op.dim;
   for (Index row = begin; row < end; ++row) {
     const bf16* x = op.x + row * dim;
@@ -87,6 +88,7 @@ void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* 
       store(dx + i, around_norm + through_norm, dim - i);
     }
     if (op.codes.codes != nullptr) cast_row(dx, dim, op.codes, row);
+    if (column_maxima != nullptr) fold_columns(dx, dim, column_maxima);
   }
 }
 

@@ -1,10 +1,10 @@
-// Casts to FP8 that transpose: one scale per column (or one for all), codes of a column side by side.
+// Casts to FP8 that transpose: one scale per column (or one for all), codes of a column side by side; and on the way,
+// where they are wanted, the codes as stored.
 //
-// A block of columns is read twice, row by row: for its maxima, then for its codes. 64 rows of codes at a time are
-// transposed in registers and written out in whole cache lines.
+// A block of columns is read row by row. 64 rows of codes at a time are transposed in registers and written out in
+// whole cache lines.
 #include "ops/cpu/isa/cast.h"
 #include "ops/cpu/isa/kernels.h"
-#include "ops/cpu/row_scale.h"
 
 namespace octet::ops::cpu::OCTET_ISA {
 namespace {
@@ -41,19 +41,6 @@ using PaddedRow = bf16[kColumnBlock];
 [[gnu::always_inline]] inline void prefetch_later_row(const ColumnBlock& block, const bf16* x) {
   constexpr Index kRowsAhead = 8;
   __builtin_prefetch(x + kRowsAhead * block.stride);
-}
-
-[[gnu::always_inline]] inline void column_maxima(const ColumnBlock& block, std::uint16_t (&maxima)[kColumnBlock]) {
-  const I16 mask = splat<std::int16_t>(0x7FFF);
-  __builtin_memset(maxima, 0, sizeof maxima);
-  PaddedRow padded;
-  for (Index row = 0; row < block.rows; ++row) {
-    const bf16* x = padded_row(block, row, padded);
-    for (Index col = 0; col < block.padded_width(); col += kPairLanes) {
-      prefetch_later_row(block, x + col);
-      store_64_bytes(maxima + col, max(load_64_bytes<I16>(maxima + col), load_64_bytes<I16>(x + col) & mask));
-    }
-  }
 }
 
 /// Bytes of a and b in turn, from the lower or upper half of each 16 bytes.
@@ -113,62 +100,67 @@ using ColumnTile = std::uint8_t[kTileSize][kTileSize];
   }
 }
 
+/// The codes as stored of a row's part in the block.
+template <fp8::Format F>
+[[gnu::always_inline]] inline void encode_stored(const ColumnBlock& block, const bf16* x, float scale,
+                                                 std::uint8_t* codes) {
+  const PairScales scales{splat(scale), splat(scale)};
+  std::uint8_t row[kColumnBlock];
+  for (Index col = 0; col < block.padded_width(); col += kPairLanes) encode_pairs<F>(x + col, scales, row + col);
+  if (block.width == kColumnBlock) [[likely]] {
+    __builtin_memcpy(codes, row, kColumnBlock);
+  } else {
+    __builtin_memcpy(codes, row, static_cast<std::size_t>(block.width));
+  }
+}
+
+/// The layout as stored of a block that is cast to both: where its first row goes, and one scale per row or for all.
+struct StoredBlock {
+  std::uint8_t* codes = nullptr;  // null: not wanted
+  const float* scales = nullptr;
+  bool by_row = false;
+};
+
 /// Codes of the block under one scale per column; column i of the block starts at codes + i * rows.
 template <fp8::Format F>
-[[gnu::always_inline]] inline void encode_transposed(const ColumnBlock& block, const float (&scales)[kColumnBlock],
-                                                     std::uint8_t* codes) {
+[[gnu::always_inline]] inline void encode_block(const ColumnBlock& block, const float (&scales)[kColumnBlock],
+                                                std::uint8_t* codes, const StoredBlock& stored) {
   PairScales pairs[kColumnBlock / kPairLanes];
   for (Index i = 0; i < kColumnBlock / kPairLanes; ++i) pairs[i] = pair_scales(scales + i * kPairLanes);
   RowTile tile{};
   PaddedRow padded;
-  for (Index row = 0; row < block.rows; row += kTileSize) {
-    const Index count = block.rows - row < kTileSize ? block.rows - row : kTileSize;
+  for (Index first = 0; first < block.rows; first += kTileSize) {
+    const Index count = block.rows - first < kTileSize ? block.rows - first : kTileSize;
     for (Index i = 0; i < count; ++i) {
       // The lines that the tile goes to lie far apart; asked for now, they are here when they are written.
-      for (Index col = i; col < block.width; col += kTileSize) __builtin_prefetch(codes + col * block.rows + row, 1);
-      const bf16* x = padded_row(block, row + i, padded);
+      for (Index col = i; col < block.width; col += kTileSize) __builtin_prefetch(codes + col * block.rows + first, 1);
+      const Index row = first + i;
+      const bf16* x = padded_row(block, row, padded);
       for (Index col = 0; col < block.padded_width(); col += kPairLanes) {
         prefetch_later_row(block, x + col);
         encode_pairs<F>(x + col, pairs[col / kPairLanes], tile[i] + col);
       }
+      if (stored.codes == nullptr) continue;
+      encode_stored<F>(block, x, stored.scales[stored.by_row ? row : 0], stored.codes + row * block.stride);
     }
-    for (Index col = 0; col < block.width; col += kTileSize) store_transposed(tile, block, col, row, count, codes);
-  }
-}
-
-/// Calls visit(first column, block) on columns [begin, end).
-template <typename Visit>
-[[gnu::always_inline]] inline void for_each_block(const bf16* x, Index rows, Index cols, Index begin, Index end,
-                                                  Visit visit) {
-  for (Index col = begin; col < end; col += kColumnBlock) {
-    visit(col, ColumnBlock{x + col, rows, cols, end - col < kColumnBlock ? end - col : kColumnBlock});
+    for (Index col = 0; col < block.width; col += kTileSize) store_transposed(tile, block, col, first, count, codes);
   }
 }
 
 }  // namespace
 
-void quantize_columns(const QuantizeColumns& op, Index begin, Index end) {
-  for_each_block(op.x, op.rows, op.cols, begin, end, [&](Index col, const ColumnBlock& block) {
-    std::uint16_t maxima[kColumnBlock];
+void cast_transposed(const Cast& op, const float* row_scales, const float* column_scales, Index begin, Index end) {
+  const bool by_column = op.transposed.axis == ScaleAxis::row;
+  for (Index col = begin; col < end; col += kColumnBlock) {
+    const ColumnBlock block{op.x + col, op.rows, op.cols, end - col < kColumnBlock ? end - col : kColumnBlock};
     float scales[kColumnBlock]{};
-    column_maxima(block, maxima);
-    for (Index i = 0; i < block.width; ++i) {
-      const RowScale scale = row_scale(op.codes.rule, maxima[i]);
-      scales[i] = scale.scale;
-      op.codes.scale_inverse[col + i] = scale.inverse;
-    }
-    with_format(op.codes.format,
-                [&](auto tag) { encode_transposed<tag.format>(block, scales, op.codes.codes + col * op.rows); });
-  });
-}
-
-void cast_columns(const QuantizeTensor& op, float scale, Index begin, Index end) {
-  float scales[kColumnBlock];
-  for (float& each : scales) each = scale;
-  for_each_block(op.x, op.rows, op.cols, begin, end, [&](Index col, const ColumnBlock& block) {
-    with_format(op.format,
-                [&](auto tag) { encode_transposed<tag.format>(block, scales, op.codes_transposed + col * op.rows); });
-  });
+    for (Index i = 0; i < block.width; ++i) scales[i] = column_scales[by_column ? col + i : 0];
+    StoredBlock stored;
+    if (op.as_stored.wanted()) stored = {op.as_stored.codes + col, row_scales, op.as_stored.axis == ScaleAxis::row};
+    with_format(op.rule.format(), [&](auto tag) {
+      encode_block<tag.format>(block, scales, op.transposed.codes + col * op.rows, stored);
+    });
+  }
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA

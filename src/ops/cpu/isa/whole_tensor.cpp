@@ -1,4 +1,4 @@
-// The optimizer step and the sums and searches over whole tensors of floats.
+// Sums and searches over whole tensors.
 #include "ops/cpu/isa/kernels.h"
 
 namespace octet::ops::cpu::OCTET_ISA {
@@ -56,26 +56,6 @@ double sum_of_squares(const float* x, Index begin, Index end) {
 
 double sum_of_floats(const float* x, Index begin, Index end) {
   return sum_over(x, begin, end, [](F64 value) { return value; });
-}
-
-void adamw(const AdamW& op, Index begin, Index end) {
-  const StepScalars step = *op.scalars;
-  const F32 eps = splat(op.eps);
-  const F32 correction1 = splat(step.bias_correction1);
-  const F32 correction2 = splat(step.bias_correction2);
-  for (Index i = begin; i < end; i += kLanes) {
-    const Index count = end - i;
-    const F32 gradient = load(op.gradient + i, count) * step.clip_factor;
-    const F32 m = load(op.m + i, count) * op.beta1 + gradient * (1.0F - op.beta1);
-    const F32 v = load(op.v + i, count) * op.beta2 + gradient * gradient * (1.0F - op.beta2);
-    const F32 update = (m / correction1) / (sqrt(v / correction2) + eps);
-    const F32 old = load(op.master + i, count);
-    const F32 master = old - (update + old * op.weight_decay) * step.learning_rate;
-    store(op.m + i, m, count);
-    store(op.v + i, v, count);
-    store(op.master + i, master, count);
-    store(op.weight + i, master, count);
-  }
 }
 
 Index find_non_finite_bf16(const bf16* x, Index begin, Index end) {
