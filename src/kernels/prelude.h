@@ -1,0 +1,83 @@
+// What device code is written in: names for what CUDA and HIP spell differently. Nothing outside the preludes and the
+// vendor files knows which of the two compiles it.
+//
+// kWarpSize                      threads that exchange registers: 32 or 64
+// OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
+// thread_index(), block_index(), block_index_y(), thread_count(), block_count()
+// sync_block()                   a barrier of the block's threads, ordering shared memory
+// shuffle_xor(x, mask)           x of the thread of this warp whose index differs by `mask`
+// max_u16x2(a, b)                the larger of each half of two words
+// load_16_bytes, store_16_bytes  streaming: what is read or written once should not displace what is read again
+// to_bf16x2(low, high)           two floats rounded to nearest even, packed; a NaN stays one
+// encode_pair<F>(low, high)      two saturating FP8 codes, packed, as fp8::encode makes them
+#pragma once
+
+#include <cstdint>
+
+#include "fp8/bf16.h"
+#include "fp8/scale.h"
+
+#if defined(__CUDACC__)
+#include "kernels/prelude_cuda.h"
+#else
+#error "kernels are compiled for CUDA"
+#endif
+
+namespace octet::kernels {
+
+using Index = std::int64_t;
+
+/// Sixteen bytes: eight bf16, or sixteen codes.
+struct alignas(16) Vector {
+  std::uint32_t words[4];
+};
+
+/// The low and the high bf16 of a word.
+OCTET_DEVICE float low_half(std::uint32_t word) {
+  return fp8::float_of(word << 16);
+}
+OCTET_DEVICE float high_half(std::uint32_t word) {
+  return fp8::float_of(word & 0xFFFF'0000U);
+}
+
+/// Four codes, from eight bits each.
+template <fp8::Format F>
+OCTET_DEVICE std::uint32_t encode_four(float a, float b, float c, float d) {
+  return encode_pair<F>(a, b) | (static_cast<std::uint32_t>(encode_pair<F>(c, d)) << 16);
+}
+
+/// All threads of the block get the sum, added in an order that depends on the block's size alone.
+OCTET_DEVICE float block_sum(float x, float* shared) {
+  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) x += shuffle_xor(x, mask);
+  const int warp = thread_index() / kWarpSize;
+  const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
+  if (thread_index() % kWarpSize == 0) shared[warp] = x;
+  sync_block();
+  float total = 0;
+  for (int i = 0; i < warps; ++i) total += shared[i];
+  sync_block();  // `shared` may be written again
+  return total;
+}
+
+/// All threads get the larger of both halves of all threads' words, as bits of bf16 magnitudes.
+OCTET_DEVICE std::uint16_t block_max(std::uint32_t halves, std::uint32_t* shared) {
+  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) halves = max_u16x2(halves, shuffle_xor(halves, mask));
+  const int warp = thread_index() / kWarpSize;
+  const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
+  if (thread_index() % kWarpSize == 0) shared[warp] = halves;
+  sync_block();
+  std::uint32_t largest = 0;
+  for (int i = 0; i < warps; ++i) largest = max_u16x2(largest, shared[i]);
+  sync_block();
+  const std::uint32_t low = largest & 0xFFFFU;
+  const std::uint32_t high = largest >> 16;
+  return static_cast<std::uint16_t>(low > high ? low : high);
+}
+
+}  // namespace octet::kernels
+
+// A kernel of one instance: `body` is a device function of octet::kernels that takes the arguments.
+#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                                          \
+  OCTET_KERNEL(threads) name(const __grid_constant__ octet::kernels::Arguments arguments) {         \
+    octet::kernels::body(arguments);                                                                 \
+  }

@@ -1,0 +1,134 @@
+// A row of bf16 in a block's registers: thread t holds vectors t, t + threads, t + 2 threads, ... of eight elements.
+// Rows whose length is no multiple of eight, or whose memory is not aligned for it, are moved element by element.
+#pragma once
+
+#include "kernels/prelude.h"
+
+namespace octet::kernels {
+
+/// Where a thread's vectors lie in rows of `cols` elements.
+template <int V>
+struct RowPlace {
+  int cols;
+  bool aligned;
+
+  OCTET_DEVICE int column(int v) const { return (thread_index() + v * thread_count()) * 8; }
+};
+
+template <int V>
+struct RowVectors {
+  Vector vectors[V];
+
+  /// Columns beyond the row are zero.
+  OCTET_DEVICE void load(const bf16* row, const RowPlace<V>& place) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int column = place.column(v);
+      Vector& vector = vectors[v];
+      vector = Vector{};
+      if (place.aligned) {
+        if (column < place.cols) vector = load_16_bytes<Vector>(row + column);
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const std::uint32_t bits = column + i < place.cols ? row[column + i].bits : 0U;
+        vector.words[i / 2] |= bits << (i % 2 * 16);
+      }
+    }
+  }
+
+  OCTET_DEVICE void store(bf16* row, const RowPlace<V>& place) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int column = place.column(v);
+      if (place.aligned) {
+        if (column < place.cols) store_16_bytes(row + column, vectors[v]);
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const auto bits = static_cast<std::uint16_t>(vectors[v].words[i / 2] >> (i % 2 * 16));
+        if (column + i < place.cols) row[column + i].bits = bits;
+      }
+    }
+  }
+
+  /// Element i of this thread's 8 V.
+  OCTET_DEVICE float at(int i) const {
+    const std::uint32_t word = vectors[i / 8].words[i % 8 / 2];
+    return i % 2 == 0 ? low_half(word) : high_half(word);
+  }
+  /// Elements i and i + 1, i even; rounded.
+  OCTET_DEVICE void set_pair(int i, float low, float high) {
+    vectors[i / 8].words[i % 8 / 2] = to_bf16x2(low, high);
+  }
+
+  /// The larger magnitudes of this thread's even and odd elements.
+  OCTET_DEVICE std::uint32_t largest() const {
+    std::uint32_t halves = 0;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) halves = max_u16x2(halves, vectors[v].words[w] & 0x7FFF'7FFFU);
+    }
+    return halves;
+  }
+
+  /// The codes of a row under one scale.
+  template <fp8::Format F>
+  OCTET_DEVICE void encode(std::uint8_t* codes, float scale, const RowPlace<V>& place) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int column = place.column(v);
+      std::uint32_t words[2];
+#pragma unroll
+      for (int w = 0; w < 2; ++w) {
+        const int i = v * 8 + w * 4;
+        words[w] = encode_four<F>(at(i) * scale, at(i + 1) * scale, at(i + 2) * scale, at(i + 3) * scale);
+      }
+      if (place.aligned) {
+        if (column < place.cols) {
+          *reinterpret_cast<std::uint64_t*>(codes + column) = words[0] | (std::uint64_t{words[1]} << 32);
+        }
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        if (column + i < place.cols) codes[column + i] = static_cast<std::uint8_t>(words[i / 4] >> (i % 4 * 8));
+      }
+    }
+  }
+};
+
+/// Column maxima of the rows that a block goes through. Each block leaves its own row of partials [blocks, cols]; a
+/// second launch takes the largest of them.
+template <int V>
+struct ColumnFold {
+  Vector maxima[V];
+
+  OCTET_DEVICE ColumnFold() {
+#pragma unroll
+    for (int v = 0; v < V; ++v) maxima[v] = Vector{};
+  }
+
+  OCTET_DEVICE void fold(const RowVectors<V>& row) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        maxima[v].words[w] = max_u16x2(maxima[v].words[w], row.vectors[v].words[w] & 0x7FFF'7FFFU);
+      }
+    }
+  }
+
+  /// `partials` [cols]: this block's.
+  OCTET_DEVICE void store(bf16* partials, const RowPlace<V>& place) const {
+    RowVectors<V> row;
+#pragma unroll
+    for (int v = 0; v < V; ++v) row.vectors[v] = maxima[v];
+    row.store(partials, place);
+  }
+};
+
+}  // namespace octet::kernels
