@@ -57,7 +57,7 @@ def main(program):
         subprocess.run([program, directory], check=True)
         files = sorted(pathlib.Path(directory).iterdir())
         assert len(files) == 2, files
-        run = event_accumulator.EventAccumulator(directory)
+        run = event_accumulator.EventAccumulator(directory, {"histograms": 0, "scalars": 0})
         run.Reload()
         assert run.file_version == 2.0
         assert sorted(run.Tags()["scalars"]) == ["loss", "memory_bytes"], run.Tags()
