@@ -84,7 +84,7 @@ details { border-top: 1px solid var(--rule); }
 details:last-of-type { border-bottom: 1px solid var(--rule); }
 summary { cursor: pointer; padding: 12px 0; font-weight: 600; }
 summary:focus-visible { outline: 2px solid var(--fp8-0); outline-offset: 2px; }
-summary .soft { font-weight: 400; font-size: .9rem; margin-left: .6em; }
+summary .soft { display: inline-block; font-weight: 400; font-size: .9rem; margin-left: .6em; }
 details > .wide { padding-bottom: 20px; }
 dl { display: grid; grid-template-columns: minmax(9em, max-content) minmax(0, 1fr); gap: 6px 24px; margin: 0 0 20px; font-size: .9rem; }
 dt { color: var(--soft); }
@@ -92,7 +92,13 @@ dd { margin: 0; font-variant-numeric: tabular-nums; }
 .samples { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 28px 40px; }
 .samples h3 { margin-bottom: 8px; }
 footer { margin-top: 80px; color: var(--soft); font-size: .85rem; }
-@media (max-width: 1020px) { svg.plot text { font-size: 17px; } }
+@media (max-width: 1020px) {
+  svg.plot text { font-size: 17px; }
+  table { font-size: .8rem; }
+  th, td { padding-right: 10px; }
+  thead small, .badge { white-space: normal; }
+  .cards tbody th { min-width: 9em; overflow-wrap: anywhere; }
+}
 @media (max-width: 760px) {
   main { padding: 32px 16px 64px; }
   h1 { font-size: 1.6rem; }
@@ -108,7 +114,14 @@ footer { margin-top: 80px; color: var(--soft); font-size: .85rem; }
   .cards td[data-label]::before { content: attr(data-label); color: var(--soft); text-align: left; }
   .cards .remark td { padding-top: 8px; }
 }
-@media print { :root { color-scheme: light; } main { padding: 0; max-width: none; } figure, tr { break-inside: avoid; } }
+@media print {
+  :root { color-scheme: light; }
+  main { padding: 0; max-width: none; }
+  figure, tr { break-inside: avoid; }
+  .wide { overflow: visible; }
+  th.run { min-width: 0; }
+  td.figure, .term { white-space: normal; }
+}
 )css";
 }
 

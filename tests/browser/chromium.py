@@ -120,7 +120,8 @@ class Chromium:
 
     def screenshot(self, path):
         """The whole page, also what lies below the window, as PNG."""
-        path.write_bytes(base64.b64decode(self("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
+        picture = self("Page.captureScreenshot", captureBeyondViewport=True, optimizeForSpeed=True)
+        path.write_bytes(base64.b64decode(picture["data"]))
 
     def _receive(self):
         while b"\0" not in self._received:

@@ -55,6 +55,11 @@
       const box = element.getBoundingClientRect();
       if (box.right > width + 0.5 || box.left < -0.5) fault(`lies from ${box.left} to ${box.right} px`, element);
     }
+    // Tables of many columns may be scrolled on a screen, all but the summary; nobody scrolls paper.
+    for (const table of document.querySelectorAll(matchMedia("print").matches ? "table" : "table.cards")) {
+      const missing = table.offsetWidth - table.parentElement.clientWidth;
+      if (shown(table) && missing > 0) fault(`a table that is ${missing} px too wide`, table);
+    }
   };
 
   const inspectChart = (figure) => {

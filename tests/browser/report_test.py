@@ -13,9 +13,12 @@ from chromium import Chromium, Missing, find_chromium
 
 HERE = pathlib.Path(__file__).parent
 INSPECT = (HERE / "inspect.js").read_text(encoding="utf-8")
-SCREENS = ((360, 740), (800, 1280), (1440, 900))
-SCHEMES = ("light", "dark")
+SCREENS = ((360, 740, "light"), (360, 740, "dark"), (800, 1280, "light"), (1440, 900, "light"), (1440, 900, "dark"))
 TAB, ENTER = ("Tab", 9), ("Enter", 13, "\r")
+FOCUS = """(({ activeElement: element }) => ({
+  on_page: element !== document.body,
+  outline: getComputedStyle(element).outlineStyle === "none" ? 0 : parseFloat(getComputedStyle(element).outlineWidth),
+  fold: [...document.querySelectorAll("summary")].indexOf(element) }))(document)"""
 LONG_NAME = "a-name-without-a-single-space-" * 6
 HOSTILE_NAMES = ("<script>document.title='owned'<", "\"><img src=x onerror=alert(1)>", "&lt;b&gt;'", LONG_NAME)
 
@@ -73,20 +76,20 @@ class Inspection:
         self.browser, self.screenshots, self.faults = browser, screenshots, []
 
     def of(self, name, url):
-        for width, height in SCREENS:
-            for scheme in SCHEMES:
-                where = f"{name}-{width}-{scheme}"
-                self.browser.set_screen(width, height, scheme)
-                self.browser.open(url)
-                self._note(where, self.browser.evaluate(INSPECT))
-                self._note(where, self._traffic(url))
-                self.browser.screenshot(self.screenshots / f"{where}.png")
-                self.browser.evaluate("document.querySelectorAll('details').forEach((details) => details.open = true)")
-                self._note(f"{where}, unfolded", self.browser.evaluate(INSPECT))
-                self.browser.screenshot(self.screenshots / f"{where}-unfolded.png")
+        for width, height, scheme in SCREENS:
+            where = f"{name}-{width}-{scheme}"
+            self.browser.set_screen(width, height, scheme)
+            self.browser.open(url)
+            self._note(where, self.browser.evaluate(INSPECT))
+            self._note(where, self._traffic(url))
+            self.browser.screenshot(self.screenshots / f"{where}.png")
+            self.browser.evaluate("document.querySelectorAll('details').forEach((details) => details.open = true)")
+            self._note(f"{where}, unfolded", self.browser.evaluate(INSPECT))
+        self.browser.screenshot(self.screenshots / f"{name}-unfolded.png")
         self._note(name, self._markup())
-        self._note(name, self._keyboard(url))
-        self._note(name, self._print(url))
+        self._note(f"{name}, by keyboard", self._keyboard(url))
+        self._note(f"{name}, printed", self._print(url))
+        self.browser.screenshot(self.screenshots / f"{name}-printed.png")
 
     def _note(self, where, faults):
         self.faults += [f"{where}: {fault}" for fault in faults]
@@ -115,13 +118,11 @@ class Inspection:
         reached = []
         for _ in range(3 * folds + 20):  # tables that scroll are stops too
             self.browser.press(*TAB)
-            at = self.browser.evaluate("[...document.querySelectorAll('summary')].indexOf(document.activeElement)")
-            on_page = self.browser.evaluate("document.activeElement !== document.body")
-            outline = self.browser.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
-            if on_page and outline < 1:
-                yield f"no outline around focus {len(reached)}"
-            if at >= 0 and at not in reached:
-                reached.append(at)
+            focus = self.browser.evaluate(FOCUS)
+            if focus["on_page"] and focus["outline"] < 1:
+                yield f"no outline around what has the focus after fold {len(reached)}"
+            if focus["fold"] >= 0 and focus["fold"] not in reached:
+                reached.append(focus["fold"])
         if reached != list(range(folds)) or not folds:
             yield f"Tab reaches the folds {reached} of {folds}"
         self.browser.evaluate("document.querySelector('summary').focus()")
@@ -137,7 +138,6 @@ class Inspection:
         page = self.browser.evaluate("getComputedStyle(document.body).backgroundColor")
         if page != "rgb(255, 255, 255)":
             yield f"prints on {page}"
-        self.browser.screenshot(self.screenshots / "print.png")
 
 
 def main(program, config, screenshots):
@@ -158,4 +158,5 @@ def main(program, config, screenshots):
     return 1 if inspection.faults else 0
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
