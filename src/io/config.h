@@ -127,6 +127,8 @@ struct Config {
 
   struct Logging {
     std::int64_t interval = 10;
+    bool tensorboard = false;
+    std::int64_t histogram_interval = 100;
     bool operator==(const Logging&) const = default;
   };
 

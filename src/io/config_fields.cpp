@@ -205,6 +205,7 @@ std::vector<ConfigField> run_fields() {
   constexpr auto data = &C::data;
   constexpr auto validation = &C::validation;
   constexpr auto checkpoint = &C::checkpoint;
+  constexpr auto logging = &C::logging;
   return {
       field<data, &C::Data::train>("data.train", required, any, "token files, relative to the working directory"),
       field<data, &C::Data::validation>("data.validation", optional, any, "token files for validation"),
@@ -219,8 +220,13 @@ std::vector<ConfigField> run_fields() {
                                                   "steps between checkpoints; 0 is only at the end"),
       field<checkpoint, &C::Checkpoint::keep>("checkpoint.keep", optional, between(1, max_steps),
                                               "latest checkpoints kept on disk"),
-      field<&C::logging, &C::Logging::interval>("logging.interval", optional, between(1, max_steps),
-                                                "steps between lines of the log"),
+      field<logging, &C::Logging::interval>("logging.interval", optional, between(1, max_steps),
+                                            "steps between lines of the log"),
+      field<logging, &C::Logging::tensorboard>("logging.tensorboard", optional, any,
+                                               "also write what TensorBoard shows, to RUN/tensorboard"),
+      field<logging, &C::Logging::histogram_interval>("logging.histogram_interval", optional, between(0, max_steps),
+                                                      "steps between histograms of the FP8 scales in TensorBoard; 0 is "
+                                                      "never"),
       field<&C::runtime, &C::Runtime::device>("runtime.device", optional, any, "where the run computes"),
       field<&C::runtime, &C::Runtime::threads>("runtime.threads", optional, between(0, max_threads),
                                                "CPU threads; 0 takes every core"),
