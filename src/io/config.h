@@ -26,6 +26,7 @@ struct Config {
   enum class Fp8Format { automatic, ocp, fnuz };
   enum class WeightCodes { cached, per_use };
   enum class HeadPrecision { bf16, fp8 };
+  enum class Accumulation { recipe, fast, full };
   enum class Device { cpu };
 
   struct RopeScaling {
@@ -92,6 +93,9 @@ struct Config {
     std::int64_t min_size = -1;
     WeightCodes weight_codes = WeightCodes::cached;
     HeadPrecision head = HeadPrecision::bf16;
+    Accumulation accumulation_forward = Accumulation::recipe;
+    Accumulation accumulation_dgrad = Accumulation::recipe;
+    Accumulation accumulation_wgrad = Accumulation::recipe;
     double fp8_max = 0.0;
     bool operator==(const Precision&) const = default;
   };
@@ -164,6 +168,9 @@ constexpr auto config_choices(Config::WeightCodes) {
 }
 constexpr auto config_choices(Config::HeadPrecision) {
   return std::array<std::string_view, 2>{"bf16", "fp8"};
+}
+constexpr auto config_choices(Config::Accumulation) {
+  return std::array<std::string_view, 3>{"recipe", "fast", "full"};
 }
 constexpr auto config_choices(Config::Device) {
   return std::array<std::string_view, 1>{"cpu"};

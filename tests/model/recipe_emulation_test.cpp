@@ -93,6 +93,25 @@ TEST_P(RecipeEmulation, CodesScalesAndResults) {
   }
 }
 
+TEST(Accumulation, OfEachProductIsWhatThePlanSays) {
+  const LinearShape shape{8, 16, 32};
+  const LinearOperands operands = edge_operands(shape, NonFinite::nowhere);
+  PrecisionOptions options = precision("rowwise");
+  options.accumulation = {fp8::Accumulation::full, fp8::Accumulation::fast, {}};
+  PrecisionPlan plan(options);
+  const LinearPrecision chosen = plan.decide("linear", shape.m, shape.n, shape.k);
+  const LinearStep step = run_linear(shape, chosen, WeightCodes::cached, operands);
+  EXPECT_EQ(step.forward.accumulation, fp8::Accumulation::full);
+  EXPECT_EQ(step.dgrad.accumulation, fp8::Accumulation::fast);
+  EXPECT_EQ(step.wgrad.accumulation, fp8::Accumulation::full);
+
+  const LinearPrecision own = PrecisionPlan(precision("rowwise")).decide("linear", shape.m, shape.n, shape.k);
+  const LinearStep same = run_linear(shape, own, WeightCodes::cached, operands);
+  EXPECT_EQ(same.forward.accumulation, fp8::Accumulation::fast);
+  EXPECT_EQ(same.y, step.y) << "the CPU sums in fp32 either way";
+  EXPECT_EQ(same.dx, step.dx);
+}
+
 std::vector<EmulationCase> cases() {
   std::vector<EmulationCase> all;
   for (const char* recipe : {"tensorwise", "rowwise", "rowwise_hp_wgrad", "bf16"}) {
