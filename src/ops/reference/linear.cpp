@@ -1,7 +1,6 @@
 // A cast is the same whether it reads a matrix or its transpose: operands along the other axis are transposed first.
 #include "ops/reference/linear.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "ops/reference/gemm.h"
@@ -20,7 +19,7 @@ class Emulation {
   Emulation(const fp8::Recipe& recipe, fp8::FormatFamily family) : recipe_(recipe), family_(family) {}
 
   [[nodiscard]] LinearProduct product(const fp8::Gemm& gemm, const Source& left, const Source& right) const {
-    LinearProduct d{operand(gemm.left, left), operand(gemm.right, right), {}, {}};
+    LinearProduct d{operand(gemm.left, left), operand(gemm.right, right), {}};
     d.exact = reference::gemm(d.left.values, d.right.values, left.outer, right.outer, left.contraction);
     for (Index i = 0; i < left.outer; ++i) {
       for (Index j = 0; j < right.outer; ++j) {
@@ -47,19 +46,6 @@ class Emulation {
   fp8::FormatFamily family_;
 };
 
-double rounded_to_bf16(double value) {
-  return static_cast<double>(to_float(to_bf16(static_cast<float>(value))));
-}
-
-double rounded_to_fp32(double value) {
-  return static_cast<double>(static_cast<float>(value));
-}
-
-void round_result(LinearProduct& product, double (*round)(double)) {
-  product.result.resize(product.exact.size());
-  std::ranges::transform(product.exact, product.result.begin(), round);
-}
-
 double sum_of_magnitudes(View a) {
   double sum = 0;
   for (const double value : a) sum += std::abs(value);
@@ -81,13 +67,9 @@ LinearEmulation emulate_linear(const fp8::Recipe& recipe, fp8::FormatFamily fami
   const std::vector<bf16> weight_t = transpose(weight, out, in);
   const std::vector<bf16> dy_t = transpose(dy, rows, out);
   const Emulation emulation(recipe, family);
-  LinearEmulation linear{emulation.product(recipe.forward, {x, rows, in}, {weight, out, in}),
-                         emulation.product(recipe.dgrad, {dy, rows, out}, {weight_t, in, out}),
-                         emulation.product(recipe.wgrad, {dy_t, out, rows}, {x_t, in, rows})};
-  round_result(linear.forward, rounded_to_bf16);
-  round_result(linear.dgrad, rounded_to_bf16);
-  round_result(linear.wgrad, rounded_to_fp32);
-  return linear;
+  return {emulation.product(recipe.forward, {x, rows, in}, {weight, out, in}),
+          emulation.product(recipe.dgrad, {dy, rows, out}, {weight_t, in, out}),
+          emulation.product(recipe.wgrad, {dy_t, out, rows}, {x_t, in, rows})};
 }
 
 Vector fp32_error_bound(const LinearProduct& product, Index contraction) {

@@ -20,15 +20,14 @@ struct LinearOperand {
 /// D = A B^T with the inverse scales in the epilogue.
 struct LinearProduct {
   LinearOperand left, right;
-  Vector exact;   // [outer of left, outer of right]
-  Vector result;  // exact, rounded once to the dtype that the layer stores: bf16, or fp32 for the weight's gradient
+  Vector exact;  // [outer of left, outer of right], before it is rounded to what the layer stores
 };
 
 /// Shapes as in fp8::Recipe, with M = rows, N = out, K = in.
 struct LinearEmulation {
-  LinearProduct forward;  // Y [rows, out]
-  LinearProduct dgrad;    // dX [rows, in]
-  LinearProduct wgrad;    // dW [out, in]
+  LinearProduct forward;  // Y [rows, out], stored in bf16
+  LinearProduct dgrad;    // dX [rows, in], stored in bf16
+  LinearProduct wgrad;    // dW [out, in], stored in fp32
 };
 
 /// Y = X W^T and its two gradients as `recipe` computes them in the formats of `family`, from X [rows, in],
