@@ -194,6 +194,15 @@ std::vector<ConfigField> precision_fields() {
                                                     "losses"),
       field<precision, &C::Precision::head>("precision.head", optional, any,
                                             "output head: in bf16, or in FP8 by the rules of the other layers"),
+      field<precision, &C::Precision::accumulation_forward>(
+          "precision.accumulation_forward", optional, any,
+          "sums of FP8 products in forward: as the recipe says, fast (in fewer bits where the device can) or full "
+          "(fp32); the CPU sums in fp32 whatever is said"),
+      field<precision, &C::Precision::accumulation_dgrad>("precision.accumulation_dgrad", optional, any,
+                                                          "the same for gradients of inputs"),
+      field<precision, &C::Precision::accumulation_wgrad>(
+          "precision.accumulation_wgrad", optional, any,
+          "the same for gradients of weights; fast is refused where the recipe keeps them in bf16"),
       field<precision, &C::Precision::fp8_max>(
           "precision.fp8_max", optional, at_least(0),
           "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),
