@@ -1,4 +1,5 @@
-// The op table on the CPU: every op at every instruction set that this machine has, with one, two, three and seven threads.
+// The op table on the CPU: every op at every instruction set that this machine has, with one, two, three and seven
+// threads.
 #include <gtest/gtest.h>
 
 #include "ops/cpu/cpu_backend.h"

@@ -8,11 +8,14 @@ namespace {
 
 using fp8::ScaleAxis;
 
+/// What a cast reads, in the backend's memory.
 struct CastInputs {
-  std::vector<bf16> x, row_maxima, column_maxima;
+  const bf16* x;
+  const bf16* row_amax;
+  const bf16* column_amax;
 };
 
-/// The layouts that the oracle makes of the inputs: scales by row of the layout, or one for all.
+/// The layouts that the oracle makes of x: scales by row of the layout, or one for all.
 struct WantedLayouts {
   reference::Codes stored_by_row, stored_whole, transposed_by_row, transposed_whole;
 };
@@ -26,12 +29,14 @@ WantedLayouts cast_under_own_maxima(const CastCase& c, const std::vector<bf16>& 
           .transposed_whole = reference::quantize_tensor(x_transposed, c.rule())};
 }
 
-WantedLayouts cast_under_given_maxima(const CastCase& c, const CastInputs& inputs) {
-  const auto x_transposed = reference::transpose<bf16>(inputs.x, c.rows, c.cols);
-  const std::vector<bf16> amax{fp8::amax(inputs.column_maxima)};
-  return {.stored_by_row = reference::cast_rows(inputs.x, inputs.row_maxima, c.rows, c.cols, c.rule()),
-          .stored_whole = reference::cast_rows(inputs.x, amax, c.rows, c.cols, c.rule()),
-          .transposed_by_row = reference::cast_rows(x_transposed, inputs.column_maxima, c.cols, c.rows, c.rule()),
+/// Under maxima that need not be those of x.
+WantedLayouts cast_under_maxima(const CastCase& c, const std::vector<bf16>& x, const std::vector<bf16>& row_amax,
+                                const std::vector<bf16>& column_amax) {
+  const auto x_transposed = reference::transpose<bf16>(x, c.rows, c.cols);
+  const std::vector<bf16> amax{fp8::amax(column_amax)};
+  return {.stored_by_row = reference::cast_rows(x, row_amax, c.rows, c.cols, c.rule()),
+          .stored_whole = reference::cast_rows(x, amax, c.rows, c.cols, c.rule()),
+          .transposed_by_row = reference::cast_rows(x_transposed, column_amax, c.cols, c.rows, c.rule()),
           .transposed_whole = reference::cast_rows(x_transposed, amax, c.cols, c.rows, c.rule())};
 }
 
@@ -59,9 +64,8 @@ void check_cast(Trial& trial, const CastCase& c, const CastInputs& inputs, const
   const bool needs_columns = stored == ScaleAxis::tensor || transposed != ScaleAxis::none;
   const CastLayout as_stored = make_layout(trial, "as stored", stored, c.rows, c.cols);
   const CastLayout as_transposed = make_layout(trial, "transposed", transposed, c.cols, c.rows);
-  trial.run(Cast{trial.input("x", inputs.x), needs_rows ? trial.input("row_amax", inputs.row_maxima) : nullptr,
-                 needs_columns ? trial.input("column_amax", inputs.column_maxima) : nullptr, as_stored, as_transposed,
-                 c.rule(), c.rows, c.cols});
+  trial.run(Cast{inputs.x, needs_rows ? inputs.row_amax : nullptr, needs_columns ? inputs.column_amax : nullptr,
+                 as_stored, as_transposed, c.rule(), c.rows, c.cols});
   expect_layout(trial, "as stored", as_stored, want.stored_by_row, want.stored_whole);
   expect_layout(trial, "transposed", as_transposed, want.transposed_by_row, want.transposed_whole);
 }
@@ -125,15 +129,16 @@ void OpCheck<Maxima>::run(Trial& trial, const MaximaCase& c) {
 
 void OpCheck<Cast>::run(Trial& trial, const CastCase& c) {
   const auto x = make_content(c.content, c.rows * c.cols);
-  const CastInputs own{x, reference::row_maxima(x, c.rows, c.cols), reference::column_maxima(x, c.rows, c.cols)};
-  check_all_layouts(trial, c, own, cast_under_own_maxima(c, x));
+  CastInputs inputs{trial.input("x", x), trial.input("row_amax", reference::row_maxima(x, c.rows, c.cols)),
+                    trial.input("column_amax", reference::column_maxima(x, c.rows, c.cols))};
+  check_all_layouts(trial, c, inputs, cast_under_own_maxima(c, x));
 
   // Maxima of something else: a cast that looks for its own, or that does not saturate, differs.
-  const auto others = [](std::string_view name, Index count) {
-    return reference::row_maxima(random_bf16(name, count), count, 1);
-  };
-  const CastInputs foreign{x, others("row_amax", c.rows), others("column_amax", c.cols)};
-  check_all_layouts(trial, c, foreign, cast_under_given_maxima(c, foreign));
+  const auto row_amax = reference::row_maxima(random_bf16("row_amax", c.rows), c.rows, 1);
+  const auto column_amax = reference::row_maxima(random_bf16("column_amax", c.cols), c.cols, 1);
+  inputs.row_amax = trial.input("another row_amax", row_amax);
+  inputs.column_amax = trial.input("another column_amax", column_amax);
+  check_all_layouts(trial, c, inputs, cast_under_maxima(c, x, row_amax, column_amax));
 }
 
 void OpCheck<CastStatistics>::run(Trial& trial, const CastCase& c) {
