@@ -20,11 +20,14 @@ namespace octet {
 struct Config {
   enum class Family { llama3 };
   enum class OnNan { stop, skip };
+  enum class Recompute { none, selective, full };
   enum class OptimizerName { adamw };
+  enum class StateDType { fp32, bf16 };
   enum class Decay { constant, linear, cosine, sqrt };
   enum class Recipe { bf16, tensorwise, rowwise, rowwise_hp_wgrad };
   enum class Fp8Format { automatic, ocp, fnuz };
   enum class WeightCodes { cached, per_use };
+  enum class SavedInputs { codes, bf16 };
   enum class HeadPrecision { bf16, fp8 };
   enum class Device { cpu };
 
@@ -59,6 +62,8 @@ struct Config {
     std::int64_t seq_len = 0;
     std::int64_t batch_size = 0;
     std::int64_t accumulate = 1;
+    Recompute recompute = Recompute::none;
+    std::vector<std::string> recompute_ops{"norm", "swiglu"};
     std::int64_t seed = 1;
     OnNan on_nan = OnNan::stop;
     bool deterministic = true;
@@ -68,11 +73,14 @@ struct Config {
 
   struct Optimizer {
     OptimizerName name = OptimizerName::adamw;
+    StateDType parameters = StateDType::fp32;
+    StateDType moments = StateDType::fp32;
     double lr = 0.0;
     double beta1 = 0.9;
     double beta2 = 0.95;
     double eps = 1e-8;
     double weight_decay = 0.1;
+    std::vector<std::string> groups{"*norm.weight: weight_decay=0"};
     double clip_norm = 1.0;
     bool operator==(const Optimizer&) const = default;
   };
@@ -91,6 +99,7 @@ struct Config {
     std::vector<std::string> skip;
     std::int64_t min_size = -1;
     WeightCodes weight_codes = WeightCodes::cached;
+    SavedInputs saved_inputs = SavedInputs::codes;
     HeadPrecision head = HeadPrecision::bf16;
     double fp8_max = 0.0;
     bool operator==(const Precision&) const = default;
@@ -147,6 +156,12 @@ constexpr auto config_choices(Config::Family) {
 constexpr auto config_choices(Config::OnNan) {
   return std::array<std::string_view, 2>{"stop", "skip"};
 }
+constexpr auto config_choices(Config::Recompute) {
+  return std::array<std::string_view, 3>{"none", "selective", "full"};
+}
+constexpr auto config_choices(Config::StateDType) {
+  return std::array<std::string_view, 2>{"fp32", "bf16"};
+}
 constexpr auto config_choices(Config::OptimizerName) {
   return std::array<std::string_view, 1>{"adamw"};
 }
@@ -161,6 +176,9 @@ constexpr auto config_choices(Config::Fp8Format) {
 }
 constexpr auto config_choices(Config::WeightCodes) {
   return std::array<std::string_view, 2>{"cached", "per_use"};
+}
+constexpr auto config_choices(Config::SavedInputs) {
+  return std::array<std::string_view, 2>{"codes", "bf16"};
 }
 constexpr auto config_choices(Config::HeadPrecision) {
   return std::array<std::string_view, 2>{"bf16", "fp8"};

@@ -126,6 +126,13 @@ std::vector<ConfigField> training_fields() {
                                                 "sequences per micro-batch"),
       field<training, &C::Training::accumulate>("training.accumulate", optional, between(1, max_batch),
                                                 "micro-batches per step"),
+      field<training, &C::Training::recompute>(
+          "training.recompute", optional, any,
+          "what backward makes again instead of keeping it: nothing, the ops of "
+          "recompute_ops, or all of a block but its input; losses keep their bits"),
+      field<training, &C::Training::recompute_ops>("training.recompute_ops", optional, any,
+                                                   "ops of a selective recompute: norm, qkv, attention, gate_up, "
+                                                   "swiglu"),
       field<training, &C::Training::seed>("training.seed", optional, at_least(0),
                                           "of the initial weights, up to 2^63 - 1"),
       field<training, &C::Training::on_nan>("training.on_nan", optional, any,
@@ -136,6 +143,12 @@ std::vector<ConfigField> training_fields() {
       field<training, &C::Training::max_minutes>("training.max_minutes", optional, at_least(0),
                                                  "stop with a checkpoint after this time; 0 is no limit"),
       field<optimizer, &C::Optimizer::name>("optimizer.name", optional, any, "update rule"),
+      field<optimizer, &C::Optimizer::parameters>(
+          "optimizer.parameters", optional, any,
+          "fp32 masters beside the bf16 weights, or bf16 weights alone, rounded "
+          "stochastically"),
+      field<optimizer, &C::Optimizer::moments>("optimizer.moments", optional, any,
+                                               "both moments in fp32, or in bf16, rounded stochastically"),
       field<optimizer, &C::Optimizer::lr>("optimizer.lr", required, above(0), "peak learning rate"),
       field<optimizer, &C::Optimizer::beta1>("optimizer.beta1", optional, below_one, "decay of the first moment"),
       field<optimizer, &C::Optimizer::beta2>("optimizer.beta2", optional, below_one, "decay of the second moment"),
@@ -143,6 +156,9 @@ std::vector<ConfigField> training_fields() {
                                            "added to the root of the second moment"),
       field<optimizer, &C::Optimizer::weight_decay>("optimizer.weight_decay", optional, at_least(0),
                                                     "decoupled weight decay"),
+      field<optimizer, &C::Optimizer::groups>("optimizer.groups", optional, any,
+                                              "what differs for some parameters, as \"GLOB: weight_decay=0, "
+                                              "lr_scale=0.5\"; the first that matches a name decides"),
       field<optimizer, &C::Optimizer::clip_norm>("optimizer.clip_norm", optional, at_least(0),
                                                  "largest norm of the whole gradient; 0 does not clip"),
       field<schedule, &C::Schedule::warmup_steps>("schedule.warmup_steps", optional, between(0, max_steps),
@@ -172,6 +188,10 @@ std::vector<ConfigField> precision_fields() {
       field<precision, &C::Precision::weight_codes>("precision.weight_codes", optional, any,
                                                     "keep FP8 copies of the weights through a step, or cast at each "
                                                     "use and save their memory"),
+      field<precision, &C::Precision::saved_inputs>("precision.saved_inputs", optional, any,
+                                                    "what a layer keeps of its input for its weight gradient: the FP8 "
+                                                    "codes which that reads, or the bf16 values they are made of; same "
+                                                    "losses"),
       field<precision, &C::Precision::head>("precision.head", optional, any,
                                             "output head: in bf16, or in FP8 by the rules of the other layers"),
       field<precision, &C::Precision::fp8_max>(

@@ -13,11 +13,23 @@ ops::GemmOperand bf16_operand(const Tensor& x, bool transposed) {
   return {.data = x.ptr<bf16>(), .transposed = transposed};
 }
 
+bf16* amax_or_null(const Buffer& amax) {
+  return amax ? amax.ptr<bf16>() : nullptr;
+}
+
+/// Where a cast writes; nowhere without codes.
+ops::CastLayout layout_of(const Codes& codes) {
+  if (!codes) return {};
+  return {static_cast<std::uint8_t*>(codes.codes.tensor().raw()), codes.scale_inverse.ptr<float>(), codes.axis};
+}
+
 }  // namespace
 
 ops::GemmOperand Codes::operand() const {
   return {codes.tensor().raw(), scale_inverse.ptr<float>(), codes.tensor().dtype(), axis, false};
 }
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
 
 Codes Linear::make_codes(Memory& memory, std::string_view what, const fp8::Operand& operand, std::int64_t outer,
                          std::int64_t contraction) const {
@@ -28,158 +40,241 @@ Codes Linear::make_codes(Memory& memory, std::string_view what, const fp8::Opera
           memory.allocate(piece + "_scales", DType::f32, 1, scales, MemoryClass::fp8_codes), operand.scale_axis};
 }
 
-void Linear::fill(ops::Executor& run, const Codes& codes, const fp8::Operand& operand, const Tensor& x,
-                  Layout layout) const {
-  const fp8::ScaleRule& rule = precision_.rule(operand.precision);
-  auto* bytes = static_cast<std::uint8_t*>(codes.codes.tensor().raw());
-  auto* scales = codes.scale_inverse.ptr<float>();
-  const bool transposed = layout == Layout::transposed;
-  if (operand.scale_axis == ops::ScaleAxis::tensor) {
-    run(ops::QuantizeTensor{x.ptr<bf16>(), transposed ? nullptr : bytes, transposed ? bytes : nullptr, scales,
-                            rule.format(), rule, x.rows(), x.cols()});
-    return;
-  }
-  const ops::RowCodes out{bytes, scales, rule.format(), rule, true};
-  if (transposed) {
-    run(ops::QuantizeColumns{x.ptr<bf16>(), out, x.rows(), x.cols()});
-  } else {
-    run(ops::QuantizeRows{x.ptr<bf16>(), out, x.rows(), x.cols()});
+Buffer Linear::make_amax(Memory& memory, std::string_view what, std::int64_t count) const {
+  return memory.allocate(fmt::format("{}.{}", name_, what), DType::bf16, 1, count, MemoryClass::fp8_codes);
+}
+
+bool Linear::saves_codes(InputUse use) const {
+  return use == InputUse::saved && saved_input_ == SavedInput::codes && is_fp8(precision_.recipe->wgrad.right);
+}
+
+void Linear::expect_input(Memory& memory, std::int64_t tokens, InputUse use, LinearOperand& input) const {
+  if (!precision_.is_fp8()) return;
+  const fp8::Operand& form = precision_.recipe->forward.left;
+  const bool by_row = form.scale_axis == ops::ScaleAxis::row;
+  if (by_row) input.rows = make_codes(memory, "input_codes", form, tokens, k_);
+  if (by_row && use == InputUse::remade_for_product) input.row_amax = make_amax(memory, "input_row_amax", tokens);
+  const bool for_wgrad = use != InputUse::inference && is_fp8(precision_.recipe->wgrad.right);
+  if (!by_row || for_wgrad) input.column_amax = make_amax(memory, "input_column_amax", k_);
+}
+
+void Linear::expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand& gradient) const {
+  if (!precision_.is_fp8()) return;
+  const fp8::Operand& form = precision_.recipe->dgrad.left;
+  const bool by_row = form.scale_axis == ops::ScaleAxis::row;
+  if (by_row) gradient.rows = make_codes(memory, "gradient_codes", form, tokens, n_);
+  if (!by_row || is_fp8(precision_.recipe->wgrad.left)) {
+    gradient.column_amax = make_amax(memory, "gradient_column_amax", n_);
   }
 }
 
-Codes Linear::quantize(ops::Executor& run, std::string_view what, const fp8::Operand& operand, const Tensor& x,
-                       Layout layout) const {
-  const bool transposed = layout == Layout::transposed;
-  Codes codes =
-      make_codes(run.memory(), what, operand, transposed ? x.cols() : x.rows(), transposed ? x.rows() : x.cols());
-  fill(run, codes, operand, x, layout);
-  return codes;
+// ---- casts of activations and gradients -----------------------------------------------------------------------------
+
+ops::RowCodes Linear::producer(const LinearOperand& operand, const fp8::Operand& form) const {
+  if (!operand.rows) return {};
+  return {static_cast<std::uint8_t*>(operand.rows.codes.tensor().raw()), operand.rows.scale_inverse.ptr<float>(),
+          amax_or_null(operand.row_amax), precision_.rule(form.precision), true};
+}
+
+ops::RowCodes Linear::input_rows(const LinearOperand& input) const {
+  return producer(input, precision_.recipe->forward.left);
+}
+
+ops::RowCodes Linear::gradient_rows(const LinearOperand& gradient) const {
+  return producer(gradient, precision_.recipe->dgrad.left);
+}
+
+ops::ColumnMaxima Linear::columns(const LinearOperand& operand) {
+  return {amax_or_null(operand.column_amax), static_cast<bool>(operand.column_amax)};
+}
+
+/// What a producer would have left: codes by row, or the maxima that one scale for all comes from.
+void Linear::quantize(ops::Executor& run, const fp8::Operand& form, const LinearOperand& operand) const {
+  const Tensor& x = operand.values.tensor();
+  if (form.scale_axis == ops::ScaleAxis::row) {
+    run(ops::QuantizeRows{x.ptr<bf16>(), producer(operand, form), columns(operand), x.rows(), x.cols()});
+  } else {
+    run(ops::Maxima{x.ptr<bf16>(), nullptr, operand.column_amax.ptr<bf16>(), x.rows(), x.cols()});
+  }
+}
+
+void Linear::cast_input(ops::Executor& run, InputUse use, LinearOperand& input) const {
+  if (!precision_.is_fp8()) return;
+  expect_input(run.memory(), input.values.tensor().rows(), use, input);
+  quantize(run, precision_.recipe->forward.left, input);
+}
+
+void Linear::cast_gradient(ops::Executor& run, LinearOperand& gradient) const {
+  if (!precision_.is_fp8()) return;
+  expect_gradient(run.memory(), gradient.values.tensor().rows(), gradient);
+  quantize(run, precision_.recipe->dgrad.left, gradient);
+}
+
+/// Codes by row under maxima that are known; with `columns_too` the transposed ones in the same pass.
+void Linear::make_rows(ops::Executor& run, std::string_view what, const fp8::Operand& form, bool columns_too,
+                       LinearOperand& operand) const {
+  const Tensor& x = operand.values.tensor();
+  operand.rows = make_codes(run.memory(), what, form, x.rows(), x.cols());
+  if (columns_too) {
+    operand.columns = make_codes(run.memory(), fmt::format("{}_transposed", what), form, x.cols(), x.rows());
+  }
+  run(ops::Cast{x.ptr<bf16>(), amax_or_null(operand.row_amax), amax_or_null(operand.column_amax),
+                layout_of(operand.rows), layout_of(operand.columns), precision_.rule(form.precision), x.rows(),
+                x.cols()});
+}
+
+void Linear::make_columns(ops::Executor& run, std::string_view what, const fp8::Operand& form,
+                          LinearOperand& operand) const {
+  const Tensor& x = operand.values.tensor();
+  operand.columns = make_codes(run.memory(), what, form, x.cols(), x.rows());
+  run(ops::Cast{x.ptr<bf16>(),
+                nullptr,
+                operand.column_amax.ptr<bf16>(),
+                {},
+                layout_of(operand.columns),
+                precision_.rule(form.precision),
+                x.rows(),
+                x.cols()});
+}
+
+void Linear::count(ops::Executor& run, const LinearOperand& operand, const fp8::Operand& form) const {
+  if (counts_ == nullptr) return;
+  const Tensor& x = operand.values.tensor();
+  counts_->elements += static_cast<std::uint64_t>(x.numel());
+  auto* counters = counts_->saturated_and_overflowed.ptr<std::uint64_t>();
+  run(ops::CastStatistics{x.ptr<bf16>(), operand.rows.scale_inverse.ptr<float>(), counters, counters + 1,
+                          precision_.rule(form.precision).format(), x.rows(), x.cols(),
+                          form.scale_axis == ops::ScaleAxis::tensor});
+}
+
+// ---- casts of weights -----------------------------------------------------------------------------------------------
+
+Codes Linear::forward_weight_codes(Memory& memory) const {
+  return make_codes(memory, "weight_codes", precision_.recipe->forward.right, n_, k_);
+}
+
+Codes Linear::dgrad_weight_codes(Memory& memory) const {
+  return make_codes(memory, "weight_codes_transposed", precision_.recipe->dgrad.right, k_, n_);
 }
 
 void Linear::allocate(Memory& memory) {
   if (!precision_.is_fp8() || weight_codes_ == WeightCodes::per_use) return;
-  forward_codes_ = make_codes(memory, "weight_codes", precision_.recipe->forward.right, n_, k_);
-  dgrad_codes_ = make_codes(memory, "weight_codes_transposed", precision_.recipe->dgrad.right, k_, n_);
+  forward_codes_ = forward_weight_codes(memory);
+  dgrad_codes_ = dgrad_weight_codes(memory);
 }
 
-void Linear::cast_weight(ops::Executor& run) {
+void Linear::measure_weight(ops::Executor& run) const {
+  if (!precision_.is_fp8()) return;
+  run(ops::Maxima{parameter_.weight.ptr<bf16>(), parameter_.row_amax.ptr<bf16>(), parameter_.column_amax.ptr<bf16>(),
+                  n_, k_});
+}
+
+/// Both layouts are of one format: recipes differ in a weight's scale axes only.
+void Linear::cast_weight_into(ops::Executor& run, const Codes* forward, const Codes* dgrad) const {
+  run(ops::Cast{parameter_.weight.ptr<bf16>(), parameter_.row_amax.ptr<bf16>(), parameter_.column_amax.ptr<bf16>(),
+                forward != nullptr ? layout_of(*forward) : ops::CastLayout{},
+                dgrad != nullptr ? layout_of(*dgrad) : ops::CastLayout{},
+                precision_.rule(precision_.recipe->forward.right.precision), n_, k_});
+}
+
+void Linear::cast_weight(ops::Executor& run) const {
   if (!forward_codes_) return;
-  fill(run, forward_codes_, precision_.recipe->forward.right, parameter_.weight, Layout::as_stored);
-  fill(run, dgrad_codes_, precision_.recipe->dgrad.right, parameter_.weight, Layout::transposed);
+  cast_weight_into(run, &forward_codes_, &dgrad_codes_);
+  run.observe(name_ + ".weight_scale", forward_codes_.scale_inverse.tensor());
 }
 
-Codes Linear::input_codes(Memory& memory, std::int64_t tokens) const {
-  const fp8::Operand& operand = precision_.recipe->forward.left;
-  if (operand.scale_axis != ops::ScaleAxis::row) return {};
-  return make_codes(memory, "input_codes", operand, tokens, k_);
-}
+// ---- products -------------------------------------------------------------------------------------------------------
 
-Codes Linear::gradient_codes(Memory& memory, std::int64_t tokens) const {
-  const fp8::Operand& operand = precision_.recipe->dgrad.left;
-  if (operand.scale_axis != ops::ScaleAxis::row) return {};
-  return make_codes(memory, "gradient_codes", operand, tokens, n_);
-}
-
-ops::RowCodes Linear::producer(const Codes& codes, const fp8::Operand& operand) const {
-  if (!codes) return {};
-  const fp8::ScaleRule& rule = precision_.rule(operand.precision);
-  return {static_cast<std::uint8_t*>(codes.codes.tensor().raw()), codes.scale_inverse.ptr<float>(), rule.format(), rule,
-          true};
-}
-
-ops::RowCodes Linear::producer_input(const Codes& codes) const {
-  return producer(codes, precision_.recipe->forward.left);
-}
-
-ops::RowCodes Linear::producer_gradient(const Codes& codes) const {
-  return producer(codes, precision_.recipe->dgrad.left);
-}
-
-void Linear::count(ops::Executor& run, const Tensor& x, const Codes& codes, const fp8::Operand& operand) const {
-  if (counts_ == nullptr) return;
-  counts_->elements += static_cast<std::uint64_t>(x.numel());
-  auto* counters = counts_->saturated_and_overflowed.ptr<std::uint64_t>();
-  run(ops::CastStatistics{x.ptr<bf16>(), codes.scale_inverse.ptr<float>(), counters, counters + 1,
-                          precision_.rule(operand.precision).format(), x.rows(), x.cols(),
-                          operand.scale_axis == ops::ScaleAxis::tensor});
-}
-
-void Linear::forward(ops::Executor& run, const Tensor& x, Codes& codes, const Tensor& y) const {
+void Linear::forward(ops::Executor& run, LinearOperand& x, const Tensor& y, InputUse use) const {
   const fp8::Gemm& product = precision_.recipe->forward;
-  ops::Gemm gemm{bf16_operand(x, false),
-                 bf16_operand(parameter_.weight, false),
-                 y.ptr<bf16>(),
-                 x.rows(),
-                 n_,
-                 k_,
-                 DType::bf16,
-                 false,
-                 product.accumulation};
+  ops::Gemm gemm{.d = y.ptr<bf16>(),
+                 .m = y.rows(),
+                 .n = n_,
+                 .k = k_,
+                 .d_dtype = DType::bf16,
+                 .accumulate = false,
+                 .accumulation = product.accumulation};
   Codes weight_codes;
   if (precision_.is_fp8()) {
-    if (!codes) codes = quantize(run, "input_codes", product.left, x, Layout::as_stored);
-    count(run, x, codes, product.left);
+    if (!x.rows) make_rows(run, "input_codes", product.left, saves_codes(use), x);
+    run.observe(name_ + ".input_scale", x.rows.scale_inverse.tensor());
+    count(run, x, product.left);
     if (!forward_codes_) {
-      weight_codes = quantize(run, "weight_codes", product.right, parameter_.weight, Layout::as_stored);
+      weight_codes = forward_weight_codes(run.memory());
+      cast_weight_into(run, &weight_codes, nullptr);
     }
-    gemm.a = codes.operand();
+    gemm.a = x.rows.operand();
     gemm.b = forward_codes_ ? forward_codes_.operand() : weight_codes.operand();
+  } else {
+    gemm.a = bf16_operand(x.values.tensor(), false);
+    gemm.b = bf16_operand(parameter_.weight, false);
   }
   run(gemm);
   run.observe(name_ + ".output", y);
+  x.rows = {};
+  if (saves_codes(use) && !x.columns) {
+    make_columns(run, "input_codes_transposed", precision_.recipe->wgrad.right, x);
+  }
+  if (use != InputUse::saved || x.columns) x.values.reset();
+  if (use == InputUse::inference) x = {};
 }
 
-void Linear::dgrad(ops::Executor& run, const Tensor& dy, Codes& codes, const Tensor& dx) const {
+void Linear::dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) const {
   const fp8::Gemm& product = precision_.recipe->dgrad;
-  ops::Gemm gemm{bf16_operand(dy, false),
-                 bf16_operand(parameter_.weight, true),
-                 dx.ptr<bf16>(),
-                 dy.rows(),
-                 k_,
-                 n_,
-                 DType::bf16,
-                 false,
-                 product.accumulation};
+  ops::Gemm gemm{.d = dx.ptr<bf16>(),
+                 .m = dx.rows(),
+                 .n = k_,
+                 .k = n_,
+                 .d_dtype = DType::bf16,
+                 .accumulate = false,
+                 .accumulation = product.accumulation};
   Codes weight_codes;
   if (precision_.is_fp8()) {
-    if (!codes) codes = quantize(run, "gradient_codes", product.left, dy, Layout::as_stored);
-    count(run, dy, codes, product.left);
+    if (!dy.rows) make_rows(run, "gradient_codes", product.left, is_fp8(precision_.recipe->wgrad.left), dy);
+    run.observe(name_ + ".gradient_scale", dy.rows.scale_inverse.tensor());
+    count(run, dy, product.left);
     if (!dgrad_codes_) {
-      weight_codes = quantize(run, "weight_codes_transposed", product.right, parameter_.weight, Layout::transposed);
+      weight_codes = dgrad_weight_codes(run.memory());
+      cast_weight_into(run, nullptr, &weight_codes);
     }
-    gemm.a = codes.operand();
+    gemm.a = dy.rows.operand();
     gemm.b = dgrad_codes_ ? dgrad_codes_.operand() : weight_codes.operand();
+  } else {
+    gemm.a = bf16_operand(dy.values.tensor(), false);
+    gemm.b = bf16_operand(parameter_.weight, true);
   }
   run(gemm);
   run.observe(name_ + ".input_gradient", dx);
+  dy.rows = {};
 }
 
-void Linear::wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy, bool accumulate) const {
+void Linear::wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool accumulate) const {
   const fp8::Gemm& product = precision_.recipe->wgrad;
-  ops::Gemm gemm{bf16_operand(dy, true),
-                 bf16_operand(x, true),
-                 parameter_.gradient.ptr<float>(),
-                 n_,
-                 k_,
-                 dy.rows(),
-                 DType::f32,
-                 accumulate,
-                 product.accumulation};
-  Codes dy_codes;
-  Codes x_codes;
+  ops::Gemm gemm{.d = parameter_.gradient.ptr<float>(),
+                 .m = n_,
+                 .n = k_,
+                 .k = dy.values.tensor().rows(),
+                 .d_dtype = DType::f32,
+                 .accumulate = accumulate,
+                 .accumulation = product.accumulation};
   if (is_fp8(product.left)) {
-    dy_codes = quantize(run, "gradient_codes_transposed", product.left, dy, Layout::transposed);
-    x_codes = quantize(run, "input_codes_transposed", product.right, x, Layout::transposed);
-    gemm.a = dy_codes.operand();
-    gemm.b = x_codes.operand();
+    if (!dy.columns) make_columns(run, "gradient_codes_transposed", product.left, dy);
+    if (!x.columns) make_columns(run, "input_codes_transposed", product.right, x);
+    gemm.a = dy.columns.operand();
+    gemm.b = x.columns.operand();
+  } else {
+    gemm.a = bf16_operand(dy.values.tensor(), true);
+    gemm.b = bf16_operand(x.values.tensor(), true);
   }
   run(gemm);
   run.observe(name_ + ".weight_gradient", parameter_.gradient);
+  dy.columns = {};
+  x = {};
 }
 
-void Linear::backward(ops::Executor& run, const Tensor& x, const Tensor& dy, Codes& codes, const Tensor& dx,
+void Linear::backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx,
                       bool accumulate) const {
-  dgrad(run, dy, codes, dx);
+  dgrad(run, dy, dx);
   wgrad(run, x, dy, accumulate);
 }
 

@@ -20,8 +20,29 @@ struct Codes {
   [[nodiscard]] ops::GemmOperand operand() const;
 };
 
+/// The input X or the output gradient dY of a layer, [T, C], and what is known of it besides its values.
+struct LinearOperand {
+  Buffer values = {};       // [T, C] bf16; empty once only codes are read, or until it is made again
+  Codes rows = {};          // [T, C]: of the product over C
+  Codes columns = {};       // [C, T]: of the product over T
+  Buffer row_amax = {};     // [1, T] bf16, where codes by row will be made again
+  Buffer column_amax = {};  // [1, C] bf16
+};
+
 /// How long a weight's codes live: made once per optimizer step, or at each use to save memory.
 enum class WeightCodes : std::uint8_t { cached, per_use };
+
+/// In which form an input waits for wgrad. Codes are those that wgrad would make of the bf16 values: same bits, half
+/// the bytes. Where wgrad reads bf16, so does what is saved.
+enum class SavedInput : std::uint8_t { codes, bf16 };
+
+/// What becomes of a layer's input after the forward product.
+enum class InputUse : std::uint8_t {
+  inference,          ///< nothing stays
+  saved,              ///< stays for wgrad, as SavedInput says
+  remade,             ///< its maxima stay; the values are made again in backward, for wgrad
+  remade_for_product  ///< the same, for wgrad and the forward product
+};
 
 /// Counts what casts did to their inputs, over all layers that share it.
 struct CastCounts {
@@ -35,30 +56,40 @@ struct CastCounts {
 class Linear {
  public:
   /// `k` columns in, `n` rows of W out.
-  Linear(std::string name, std::int64_t n, std::int64_t k, const LinearPrecision& precision, WeightCodes weight_codes)
-      : name_(std::move(name)), n_(n), k_(k), precision_(precision), weight_codes_(weight_codes) {}
+  Linear(std::string name, std::int64_t n, std::int64_t k, const LinearPrecision& precision, WeightCodes weight_codes,
+         SavedInput saved_input)
+      : name_(std::move(name)),
+        n_(n),
+        k_(k),
+        precision_(precision),
+        weight_codes_(weight_codes),
+        saved_input_(saved_input) {}
 
   void bind(const ParameterView& view) { parameter_ = view; }
   /// Persistent memory for cached weight codes.
   void allocate(Memory& memory);
-  /// Makes the cached codes of the current weight: after each optimizer step.
-  void cast_weight(ops::Executor& run);
+  /// Measures a weight that the optimizer has not just written: a new or loaded one.
+  void measure_weight(ops::Executor& run) const;
+  /// Makes the cached codes of the measured weight: after each optimizer step.
+  void cast_weight(ops::Executor& run) const;
 
-  /// Codes that the producer of this layer's input [tokens, k] leaves beside it; empty where a separate pass makes them
-  /// or none are needed.
-  [[nodiscard]] Codes input_codes(Memory& memory, std::int64_t tokens) const;
+  /// Room for what a producer of this layer's input [tokens, k] leaves beside its values; nothing where none is needed.
+  void expect_input(Memory& memory, std::int64_t tokens, InputUse use, LinearOperand& input) const;
   /// The same for the gradient [tokens, n] of this layer's output.
-  [[nodiscard]] Codes gradient_codes(Memory& memory, std::int64_t tokens) const;
-  /// What to hand to the producer: unused where `codes` is empty.
-  [[nodiscard]] ops::RowCodes producer_input(const Codes& codes) const;
-  [[nodiscard]] ops::RowCodes producer_gradient(const Codes& codes) const;
+  void expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand& gradient) const;
+  /// What to hand to the producer.
+  [[nodiscard]] ops::RowCodes input_rows(const LinearOperand& input) const;
+  [[nodiscard]] ops::RowCodes gradient_rows(const LinearOperand& gradient) const;
+  [[nodiscard]] static ops::ColumnMaxima columns(const LinearOperand& operand);
 
-  /// y [tokens, n] bf16 = x W^T. `codes` of x as its producer left them, or empty.
-  void forward(ops::Executor& run, const Tensor& x, Codes& codes, const Tensor& y) const;
-  /// dx [tokens, k] bf16 = dy W, and the weight's gradient = dy^T x, or += with `accumulate`. `codes` of dy as its
-  /// producer left them, or empty.
-  void backward(ops::Executor& run, const Tensor& x, const Tensor& dy, Codes& codes, const Tensor& dx,
-                bool accumulate) const;
+  /// Stands in for the producer of values that come from an op that leaves nothing beside them: attention, a chunk.
+  void cast_input(ops::Executor& run, InputUse use, LinearOperand& input) const;
+  void cast_gradient(ops::Executor& run, LinearOperand& gradient) const;
+
+  /// y [tokens, n] bf16 = x W^T. Leaves of `x` what `use` says.
+  void forward(ops::Executor& run, LinearOperand& x, const Tensor& y, InputUse use) const;
+  /// dx [tokens, k] bf16 = dy W, and the weight's gradient = dy^T x, or += with `accumulate`. Drops the codes of both.
+  void backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx, bool accumulate) const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t n() const { return n_; }
@@ -68,22 +99,27 @@ class Linear {
   void watch(CastCounts* counts) { counts_ = counts; }
 
  private:
-  enum class Layout : std::uint8_t { as_stored, transposed };
-
+  [[nodiscard]] bool saves_codes(InputUse use) const;
   [[nodiscard]] Codes make_codes(Memory& memory, std::string_view what, const fp8::Operand& operand, std::int64_t outer,
                                  std::int64_t contraction) const;
-  [[nodiscard]] Codes quantize(ops::Executor& run, std::string_view what, const fp8::Operand& operand, const Tensor& x,
-                               Layout layout) const;
-  void fill(ops::Executor& run, const Codes& codes, const fp8::Operand& operand, const Tensor& x, Layout layout) const;
-  [[nodiscard]] ops::RowCodes producer(const Codes& codes, const fp8::Operand& operand) const;
-  void count(ops::Executor& run, const Tensor& x, const Codes& codes, const fp8::Operand& operand) const;
-  void dgrad(ops::Executor& run, const Tensor& dy, Codes& codes, const Tensor& dx) const;
-  void wgrad(ops::Executor& run, const Tensor& x, const Tensor& dy, bool accumulate) const;
+  [[nodiscard]] Buffer make_amax(Memory& memory, std::string_view what, std::int64_t count) const;
+  [[nodiscard]] ops::RowCodes producer(const LinearOperand& operand, const fp8::Operand& form) const;
+  void quantize(ops::Executor& run, const fp8::Operand& form, const LinearOperand& operand) const;
+  void make_rows(ops::Executor& run, std::string_view what, const fp8::Operand& form, bool columns_too,
+                 LinearOperand& operand) const;
+  void make_columns(ops::Executor& run, std::string_view what, const fp8::Operand& form, LinearOperand& operand) const;
+  void cast_weight_into(ops::Executor& run, const Codes* forward, const Codes* dgrad) const;
+  [[nodiscard]] Codes forward_weight_codes(Memory& memory) const;
+  [[nodiscard]] Codes dgrad_weight_codes(Memory& memory) const;
+  void count(ops::Executor& run, const LinearOperand& operand, const fp8::Operand& form) const;
+  void dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) const;
+  void wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool accumulate) const;
 
   std::string name_;
   std::int64_t n_, k_;
   LinearPrecision precision_;
   WeightCodes weight_codes_;
+  SavedInput saved_input_;
   ParameterView parameter_;
   Codes forward_codes_;  // of W [n, k]
   Codes dgrad_codes_;    // of W^T [k, n]

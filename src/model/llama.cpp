@@ -14,38 +14,40 @@ std::int64_t chunk_rows(std::int64_t tokens, std::int64_t vocab) {
 
 }  // namespace
 
-Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_seq_len, PrecisionOptions precision,
-             WeightCodes weight_codes)
+Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_seq_len, const LlamaOptions& options)
     : config_(config),
-      precision_(std::move(precision)),
+      precision_(options.precision),
       max_seq_len_(max_seq_len),
       embedding_slab_(parameters_.add_slab("tok_embeddings")),
       blocks_([&] {
         std::deque<LlamaBlock> blocks;
         for (std::int64_t i = 0; i < config.layers; ++i) {
           Slab& slab = parameters_.add_slab("layers." + std::to_string(i));
-          blocks.emplace_back(config_, i, tokens, precision_, weight_codes, slab);
+          blocks.emplace_back(config_, i, tokens, precision_, options.weight_codes, options.saving, slab);
         }
         return blocks;
       }()),
       head_slab_(parameters_.add_slab("head")),
       head_("output", config.vocab, config.dim,
             precision_.decide_head("output", chunk_rows(tokens, config.vocab), config.vocab, config.dim),
-            weight_codes) {
-  embedding_slab_.add({"tok_embeddings.weight", config.vocab, config.dim, 0, {config.init_std, 0}, true, {}});
-  if (!config.tied_embeddings) {
-    head_slab_.add({"output.weight", config.vocab, config.dim, 0, {config.init_std, 0}, true, {}});
+            options.weight_codes, options.saving.inputs) {
+  const bool fp8_head = head_.precision().is_fp8();
+  const bool tied = config.tied_embeddings;  // the head then writes the table's gradient before the embedding adds
+  embedding_slab_.add(
+      {"tok_embeddings.weight", config.vocab, config.dim, 0, {config.init_std, 0}, !tied, tied && fp8_head, {}});
+  if (!tied) {
+    head_slab_.add({"output.weight", config.vocab, config.dim, 0, {config.init_std, 0}, false, fp8_head, {}});
   }
-  head_slab_.add({"norm.weight", 1, config.dim, 0, {0, 1}, false, {}});
+  head_slab_.add({"norm.weight", 1, config.dim, 0, {0, 1}, true, false, {}});
 }
 
-void Llama::allocate(Memory& memory, SlabUse use) {
+void Llama::allocate(Memory& memory, const SlabStorage& storage) {
   precision_.require_effect();
   cos_sin_ = memory.allocate("rope_table", DType::f32, max_seq_len_, config_.head_dim(), MemoryClass::parameters);
-  embedding_slab_.allocate(memory, use);
+  embedding_slab_.allocate(memory, storage);
   embedding_ = embedding_slab_.view(0);
-  for (LlamaBlock& block : blocks_) block.allocate(memory, use);
-  head_slab_.allocate(memory, use);
+  for (LlamaBlock& block : blocks_) block.allocate(memory, storage);
+  head_slab_.allocate(memory, storage);
   head_.bind(config_.tied_embeddings ? embedding_ : head_slab_.view(0));
   head_.allocate(memory);
   const ParameterView gain = head_slab_.view(config_.tied_embeddings ? 0 : 1);
@@ -58,8 +60,13 @@ void Llama::prepare() const {
   std::copy(table.begin(), table.end(), cos_sin_.ptr<float>());
 }
 
-void Llama::cast_weights(ops::Executor& run) {
-  for (LlamaBlock& block : blocks_) block.cast_weights(run);
+void Llama::measure_weights(ops::Executor& run) const {
+  for (const LlamaBlock& block : blocks_) block.measure_weights(run);
+  head_.measure_weight(run);
+}
+
+void Llama::cast_weights(ops::Executor& run) const {
+  for (const LlamaBlock& block : blocks_) block.cast_weights(run);
   head_.cast_weight(run);
 }
 
@@ -84,8 +91,8 @@ Llama::Final Llama::finish(ops::Executor& run, Residual stream, std::int64_t tok
             memory.allocate("final_rstd", DType::f32, 1, tokens, MemoryClass::activations),
             memory.allocate("final_normed", DType::bf16, tokens, dim, MemoryClass::activations)};
   run(ops::RmsNormForward{stream.x.ptr<bf16>(), stream.delta.ptr<bf16>(), final_norm_.weight.ptr<bf16>(),
-                          end.x.ptr<bf16>(), end.normed.ptr<bf16>(), end.rstd.ptr<float>(), ops::RowCodes{}, tokens,
-                          dim, config_.norm_eps, true});
+                          end.x.ptr<bf16>(), end.normed.ptr<bf16>(), end.rstd.ptr<float>(), ops::RowCodes{},
+                          ops::ColumnMaxima{}, tokens, dim, config_.norm_eps, true});
   run.observe("norm.output", end.normed.tensor());
   return end;
 }
@@ -102,9 +109,10 @@ void Llama::loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& ba
   Memory& memory = run.memory();
   const std::int64_t rows = normed.rows();
   Buffer logits = memory.allocate("logits", DType::bf16, rows, config_.vocab, MemoryClass::activations);
-  Codes codes;
-  head_.forward(run, normed, codes, logits.tensor());
-  codes = {};
+  const InputUse use = dnormed != nullptr ? InputUse::saved : InputUse::inference;
+  LinearOperand in{.values = Buffer(nullptr, 0, normed)};
+  head_.cast_input(run, use, in);
+  head_.forward(run, in, logits.tensor(), use);
   Buffer loss = memory.allocate("loss", DType::f32, 1, rows, MemoryClass::activations);
   const std::int32_t* targets = batch.targets == nullptr ? nullptr : batch.targets + begin;
   run(ops::CrossEntropy{logits.ptr<bf16>(), targets, loss.ptr<float>(), rows, config_.vocab, gradient_scale,
@@ -113,15 +121,16 @@ void Llama::loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& ba
   run.observe("loss", loss.tensor());
   if (dnormed == nullptr) return;
   run.observe("output.logit_gradient", logits.tensor());
-  Codes gradient_codes;
-  head_.backward(run, normed, logits.tensor(), gradient_codes, *dnormed, accumulate);
+  LinearOperand dlogits{.values = std::move(logits)};
+  head_.cast_gradient(run, dlogits);
+  head_.backward(run, in, dlogits, *dnormed, accumulate);
 }
 
 void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) {
   Memory& memory = run.memory();
   const std::int64_t tokens = batch.shape.tokens();
   const std::int64_t dim = config_.dim;
-  if (!accumulate) clear_small_gradients(run);
+  if (!accumulate) clear_summed_gradients(run);
 
   std::vector<LlamaBlock::Saved> saved(blocks_.size());
   Residual stream = embed(run, batch);
@@ -139,12 +148,13 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
   end.normed.reset();
 
   const Linear& last = blocks_.back().w2();
-  ResidualGradient gradient{memory.allocate("final_dx", DType::bf16, tokens, dim, MemoryClass::activations),
-                            last.gradient_codes(memory, tokens)};
+  ResidualGradient gradient{.values = memory.allocate("final_dx", DType::bf16, tokens, dim, MemoryClass::activations)};
+  last.expect_gradient(memory, tokens, gradient);
   run(ops::RmsNormBackward{dnormed.ptr<bf16>(), end.x.ptr<bf16>(), final_norm_.weight.ptr<bf16>(),
-                           end.rstd.ptr<float>(), nullptr, gradient.dx.ptr<bf16>(), final_norm_.gradient.ptr<float>(),
-                           last.producer_gradient(gradient.codes), tokens, dim, false});
-  run.observe("norm.input_gradient", gradient.dx.tensor());
+                           end.rstd.ptr<float>(), nullptr, gradient.values.ptr<bf16>(),
+                           final_norm_.gradient.ptr<float>(), last.gradient_rows(gradient), Linear::columns(gradient),
+                           tokens, dim, false});
+  run.observe("norm.input_gradient", gradient.values.tensor());
   dnormed.reset();
   end = {};
 
@@ -153,18 +163,18 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
     gradient =
         blocks_[i].backward(run, batch.shape, cos_sin(), std::move(gradient), std::move(saved[i]), below, accumulate);
   }
-  run(ops::EmbeddingBackward{batch.inputs, gradient.dx.ptr<bf16>(), embedding_.gradient.ptr<float>(), tokens, dim,
+  run(ops::EmbeddingBackward{batch.inputs, gradient.values.ptr<bf16>(), embedding_.gradient.ptr<float>(), tokens, dim,
                              config_.vocab});
   run.observe("tok_embeddings.weight_gradient", embedding_.gradient);
 }
 
-/// Gradients that ops only add to start at zero: gains, and an embedding table that is not also the head.
-void Llama::clear_small_gradients(ops::Executor& run) const {
+void Llama::clear_summed_gradients(ops::Executor& run) const {
   for (const Slab& slab : parameters_.slabs()) {
-    const std::int64_t begin = &slab == &embedding_slab_ && !config_.tied_embeddings ? 0 : slab.decaying();
-    float* gradients = slab.gradients().ptr<float>();
-    const std::int64_t bytes = (slab.numel() - begin) * static_cast<std::int64_t>(sizeof(float));
-    if (bytes > 0) run(ops::Zero{gradients == nullptr ? nullptr : gradients + begin, bytes});
+    for (const Parameter& parameter : slab.parameters()) {
+      if (!parameter.sums_gradient) continue;
+      const Tensor gradient = part_of(slab.gradients(), parameter);
+      run(ops::Zero{gradient.raw(), static_cast<std::int64_t>(gradient.bytes())});
+    }
   }
 }
 
@@ -187,8 +197,9 @@ void Llama::decode(ops::Executor& run, const std::int32_t* token, std::int64_t p
     stream = blocks_[i].decode(run, position, cos_sin(), std::move(stream), caches[i]);
   }
   const Final end = finish(run, std::move(stream), 1);
-  Codes codes;
-  head_.forward(run, end.normed.tensor(), codes, logits);
+  LinearOperand in{.values = Buffer(nullptr, 0, end.normed.tensor())};
+  head_.cast_input(run, InputUse::inference, in);
+  head_.forward(run, in, logits, InputUse::inference);
 }
 
 }  // namespace octet

@@ -18,18 +18,26 @@ struct Batch {
   const std::int32_t* targets = nullptr;
 };
 
+/// How a model computes and what it keeps: everything that changes no shape.
+struct LlamaOptions {
+  PrecisionOptions precision;
+  WeightCodes weight_codes = WeightCodes::cached;
+  Saving saving = {};
+};
+
 class Llama {
  public:
   /// `tokens` per micro-batch is what the precision table calls M.
-  Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_seq_len, PrecisionOptions precision,
-        WeightCodes weight_codes);
+  Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_seq_len, const LlamaOptions& options);
 
   /// Takes all persistent memory. Throws UserError where the precision plan has no effect.
-  void allocate(Memory& memory, SlabUse use);
+  void allocate(Memory& memory, const SlabStorage& storage);
   /// Fills what is derived from the configuration alone: the rotary table.
   void prepare() const;
-  /// Makes the FP8 codes of all weights: once per optimizer step.
-  void cast_weights(ops::Executor& run);
+  /// Measures weights that no optimizer step has just written, for the casts: new or loaded ones.
+  void measure_weights(ops::Executor& run) const;
+  /// Makes the cached FP8 codes of all weights: once per optimizer step.
+  void cast_weights(ops::Executor& run) const;
 
   /// Forward, loss and backward of one micro-batch: loss_sum[0] += sum of the targets' losses; gradients, of that sum
   /// times `gradient_scale`, are written, or added to with `accumulate`.
@@ -57,7 +65,7 @@ class Llama {
 
   [[nodiscard]] Residual embed(ops::Executor& run, const Batch& batch) const;
   [[nodiscard]] Final finish(ops::Executor& run, Residual stream, std::int64_t tokens) const;
-  void clear_small_gradients(ops::Executor& run) const;
+  void clear_summed_gradients(ops::Executor& run) const;
   void loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& batch, std::int64_t begin,
                   float gradient_scale, bool accumulate, const Tensor* dnormed, double* loss_sum) const;
   void for_each_chunk(std::int64_t tokens,

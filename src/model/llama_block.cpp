@@ -7,30 +7,35 @@
 namespace octet {
 namespace {
 
-Parameter matrix(std::string name, std::int64_t rows, std::int64_t cols, double standard_deviation,
+Parameter matrix(std::string name, std::int64_t rows, std::int64_t cols, double standard_deviation, bool measured,
                  std::vector<ParameterPart> parts = {}) {
-  return {std::move(name), rows, cols, 0, {standard_deviation, 0}, true, std::move(parts)};
+  return {std::move(name), rows, cols, 0, {standard_deviation, 0}, false, measured, std::move(parts)};
 }
 
 Parameter gain(std::string name, std::int64_t dim) {
-  return {std::move(name), 1, dim, 0, {0, 1}, false, {}};
+  return {std::move(name), 1, dim, 0, {0, 1}, true, false, {}};
 }
 
 }  // namespace
 
 LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64_t tokens, PrecisionPlan& precision,
-                       WeightCodes weight_codes, Slab& slab)
+                       WeightCodes weight_codes, const Saving& saving, Slab& slab)
     : config_(config),
       name_(fmt::format("layers.{}", index)),
+      saving_(saving),
       slab_(slab),
       wqkv_(name_ + ".attention.wqkv", config.qkv_cols(), config.dim,
-            precision.decide(name_ + ".attention.wqkv", tokens, config.qkv_cols(), config.dim), weight_codes),
+            precision.decide(name_ + ".attention.wqkv", tokens, config.qkv_cols(), config.dim), weight_codes,
+            saving.inputs),
+      // Attention's backward reads the output in bf16 anyway: wgrad makes its codes of that.
       wo_(name_ + ".attention.wo", config.dim, config.dim,
-          precision.decide(name_ + ".attention.wo", tokens, config.dim, config.dim), weight_codes),
+          precision.decide(name_ + ".attention.wo", tokens, config.dim, config.dim), weight_codes, SavedInput::bf16),
       w13_(name_ + ".feed_forward.w13", 2 * config.ffn_dim, config.dim,
-           precision.decide(name_ + ".feed_forward.w13", tokens, 2 * config.ffn_dim, config.dim), weight_codes),
+           precision.decide(name_ + ".feed_forward.w13", tokens, 2 * config.ffn_dim, config.dim), weight_codes,
+           saving.inputs),
       w2_(name_ + ".feed_forward.w2", config.dim, config.ffn_dim,
-          precision.decide(name_ + ".feed_forward.w2", tokens, config.dim, config.ffn_dim), weight_codes) {
+          precision.decide(name_ + ".feed_forward.w2", tokens, config.dim, config.ffn_dim), weight_codes,
+          saving.inputs) {
   const std::int64_t q_rows = config.heads * config.head_dim();
   const std::int64_t kv_rows = config.kv_heads * config.head_dim();
   const std::string attention = name_ + ".attention.";
@@ -39,18 +44,18 @@ LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64
   const double std = config.init_std;
   const double deep_std = std / std::sqrt(2.0 * static_cast<double>(index + 1));
   slab.add(matrix(
-      attention + "wqkv.weight", config.qkv_cols(), config.dim, std,
+      attention + "wqkv.weight", config.qkv_cols(), config.dim, std, wqkv_.precision().is_fp8(),
       {{attention + "wq.weight", q_rows}, {attention + "wk.weight", kv_rows}, {attention + "wv.weight", kv_rows}}));
-  slab.add(matrix(attention + "wo.weight", config.dim, config.dim, deep_std));
-  slab.add(matrix(feed_forward + "w13.weight", 2 * config.ffn_dim, config.dim, std,
+  slab.add(matrix(attention + "wo.weight", config.dim, config.dim, deep_std, wo_.precision().is_fp8()));
+  slab.add(matrix(feed_forward + "w13.weight", 2 * config.ffn_dim, config.dim, std, w13_.precision().is_fp8(),
                   {{feed_forward + "w1.weight", config.ffn_dim}, {feed_forward + "w3.weight", config.ffn_dim}}));
-  slab.add(matrix(feed_forward + "w2.weight", config.dim, config.ffn_dim, deep_std));
+  slab.add(matrix(feed_forward + "w2.weight", config.dim, config.ffn_dim, deep_std, w2_.precision().is_fp8()));
   slab.add(gain(name_ + ".attention_norm.weight", config.dim));
   slab.add(gain(name_ + ".ffn_norm.weight", config.dim));
 }
 
-void LlamaBlock::allocate(Memory& memory, SlabUse use) {
-  slab_.allocate(memory, use);
+void LlamaBlock::allocate(Memory& memory, const SlabStorage& storage) {
+  slab_.allocate(memory, storage);
   const std::array linears = {&wqkv_, &wo_, &w13_, &w2_};  // in the slab's order
   for (std::size_t i = 0; i < linears.size(); ++i) {
     linears[i]->bind(slab_.view(i));
@@ -62,203 +67,279 @@ void LlamaBlock::allocate(Memory& memory, SlabUse use) {
   ffn_norm_ = {ffn_gain.weight, ffn_gain.gradient};
 }
 
-void LlamaBlock::cast_weights(ops::Executor& run) {
-  for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->cast_weight(run);
+void LlamaBlock::measure_weights(ops::Executor& run) const {
+  for (const Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->measure_weight(run);
+}
+
+void LlamaBlock::cast_weights(ops::Executor& run) const {
+  for (const Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->cast_weight(run);
 }
 
 void LlamaBlock::watch_casts(CastCounts* counts) {
   for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->watch(counts);
 }
 
+// ---- forward --------------------------------------------------------------------------------------------------------
+
 Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
                              Saved* saved) const {
+  const Pass pass = saved != nullptr ? Pass::training : Pass::inference;
   Saved local;
   Saved& keep = saved != nullptr ? *saved : local;
-  Buffer attention_delta = attention_half(run, shape, cos_sin, std::move(in), keep);
-  if (saved == nullptr) {  // only the stream goes on
-    keep.attention_in.reset();
-    keep.attention_out.reset();
-    keep.qkv.reset();
-  }
-  Buffer delta = feed_forward_half(run, std::move(attention_delta), keep, saved != nullptr);
-  if (saved == nullptr) return {std::move(keep.x_mid), std::move(delta)};
-  // The stream out of this block is x_mid + delta; x_mid itself stays with the saved activations, so the next block
-  // reads it from here: it gets a view that owns nothing.
+  attention_norm(run, pass, std::move(in), keep);
+  project_qkv(run, pass, keep);
+  rotate(run, keep.qkv.tensor(), shape, cos_sin, false);
+  attend(run, shape, keep);
+  if (pass == Pass::inference || saving_.recompute.qkv) keep.qkv.reset();
+  Buffer delta = project_out(run, pass, keep);
+  ffn_norm(run, pass, std::move(delta), keep);
+  project_gate_up(run, pass, keep);
+  activate(run, pass, keep);
+  delta = project_down(run, pass, keep);
+  if (pass == Pass::inference) return {std::move(keep.x_mid), std::move(delta)};
+  // The stream out of this block is x_mid + delta. x_mid stays with the saved activations, and the next block reads it
+  // from there through a view that owns nothing; where it is made again later, it goes with the stream.
+  if (saving_.recompute.stream) return {std::move(keep.x_mid), std::move(delta)};
   return {Buffer(nullptr, 0, keep.x_mid.tensor()), std::move(delta)};
 }
 
-/// norm -> wqkv
-void LlamaBlock::project_qkv(ops::Executor& run, std::int64_t tokens, Residual in, Saved& saved) const {
-  Memory& memory = run.memory();
-  const std::int64_t dim = config_.dim;
+InputUse LlamaBlock::use(Pass pass, bool remade, bool product_too) const {
+  if (pass == Pass::inference) return InputUse::inference;
+  if (pass == Pass::again || !remade) return InputUse::saved;
+  return product_too ? InputUse::remade_for_product : InputUse::remade;
+}
+
+/// out = norm(in.x + in.delta), the sum in `sum` where there is a delta; beside it what `reader` wants, but for a
+/// second pass, whose casts take the maxima of the first.
+void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const Norm& norm, const Residual& in,
+                           Buffer* sum, Buffer& rstd, const Linear& reader, LinearOperand& out) const {
+  const std::int64_t tokens = in.x.tensor().rows();
   const bool has_delta = static_cast<bool>(in.delta);
-  if (has_delta) saved.x = activation(memory, "x", tokens, dim);
-  saved.attention_rstd = memory.allocate(name_ + ".attention_rstd", DType::f32, 1, tokens, MemoryClass::activations);
-  saved.attention_in = activation(memory, "attention_in", tokens, dim);
-  Codes codes = wqkv_.input_codes(memory, tokens);
-  run(ops::RmsNormForward{in.x.ptr<bf16>(), has_delta ? in.delta.ptr<bf16>() : nullptr,
-                          attention_norm_.weight.ptr<bf16>(), has_delta ? saved.x.ptr<bf16>() : nullptr,
-                          saved.attention_in.ptr<bf16>(), saved.attention_rstd.ptr<float>(),
-                          wqkv_.producer_input(codes), tokens, dim, config_.norm_eps, has_delta});
-  if (!has_delta) saved.x = std::move(in.x);
-  in = {};
-  run.observe(name_ + ".attention_norm.output", saved.attention_in.tensor());
-  saved.qkv = activation(memory, "qkv", tokens, config_.qkv_cols());
-  wqkv_.forward(run, saved.attention_in.tensor(), codes, saved.qkv.tensor());
+  ops::RowCodes rows;
+  ops::ColumnMaxima columns;
+  if (pass != Pass::again) {
+    reader.expect_input(run.memory(), tokens, use, out);
+    rows = reader.input_rows(out);
+    columns = Linear::columns(out);
+  }
+  run(ops::RmsNormForward{in.x.ptr<bf16>(), has_delta ? in.delta.ptr<bf16>() : nullptr, norm.weight.ptr<bf16>(),
+                          has_delta ? sum->ptr<bf16>() : nullptr, out.values.ptr<bf16>(), rstd.ptr<float>(), rows,
+                          columns, tokens, config_.dim, config_.norm_eps, has_delta});
 }
 
-/// wo. Attention is no producer of codes: wo casts its input itself.
-Buffer LlamaBlock::project_out(ops::Executor& run, const Tensor& attention_out) const {
-  Buffer delta = activation(run.memory(), "attention_delta", attention_out.rows(), config_.dim);
-  Codes codes;
-  wo_.forward(run, attention_out, codes, delta.tensor());
-  return delta;
-}
-
-/// norm -> wqkv -> rope -> attention -> wo
-Buffer LlamaBlock::attention_half(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
-                                  Saved& saved) const {
+void LlamaBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const {
   Memory& memory = run.memory();
-  const std::int64_t tokens = shape.tokens();
-  project_qkv(run, tokens, std::move(in), saved);
-  run(ops::Rope{saved.qkv.ptr<bf16>(), cos_sin, tokens, config_.qkv_cols(), config_.heads + config_.kv_heads,
-                config_.head_dim(), shape.seq_len, 0, false});
-  saved.attention_out = activation(memory, "attention_out", tokens, config_.dim);
+  const std::int64_t tokens = in.x.tensor().rows();
+  const bool has_delta = static_cast<bool>(in.delta);
+  if (has_delta) saved.x = activation(memory, "x", tokens, config_.dim);
+  if (pass != Pass::again) {
+    saved.attention_rstd = memory.allocate(name_ + ".attention_rstd", DType::f32, 1, tokens, MemoryClass::activations);
+  }
+  saved.attention_in.values = activation(memory, "attention_in", tokens, config_.dim);
+  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.qkv), attention_norm_, in, &saved.x,
+            saved.attention_rstd, wqkv_, saved.attention_in);
+  if (!has_delta && pass != Pass::again) saved.x = std::move(in.x);
+  run.observe(name_ + ".attention_norm.output", saved.attention_in.values.tensor());
+}
+
+void LlamaBlock::project_qkv(ops::Executor& run, Pass pass, Saved& saved) const {
+  saved.qkv = activation(run.memory(), "qkv", saved.attention_in.values.tensor().rows(), config_.qkv_cols());
+  wqkv_.forward(run, saved.attention_in, saved.qkv.tensor(), use(pass, saving_.recompute.norm, saving_.recompute.qkv));
+}
+
+void LlamaBlock::rotate(ops::Executor& run, const Tensor& qkv, const BatchShape& shape, const float* cos_sin,
+                        bool inverse) const {
+  run(ops::Rope{qkv.ptr<bf16>(), cos_sin, qkv.rows(), config_.qkv_cols(), config_.heads + config_.kv_heads,
+                config_.head_dim(), shape.seq_len, 0, inverse});
+}
+
+void LlamaBlock::attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const {
+  Memory& memory = run.memory();
+  saved.attention_out = activation(memory, "attention_out", shape.tokens(), config_.dim);
   saved.lse =
       memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len, MemoryClass::activations);
   run(ops::AttentionForward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), saved.lse.ptr<float>(),
                             attention_shape(shape), attention_scale()});
   run.observe(name_ + ".attention.output", saved.attention_out.tensor());
-  return project_out(run, saved.attention_out.tensor());
 }
 
-/// residual + norm -> w1|w3 -> SwiGLU -> w2
-Buffer LlamaBlock::feed_forward_half(ops::Executor& run, Buffer attention_delta, Saved& saved, bool keep_saved) const {
-  Memory& memory = run.memory();
-  const std::int64_t tokens = attention_delta.tensor().rows();
-  const std::int64_t dim = config_.dim;
-  const std::int64_t ffn = config_.ffn_dim;
-
-  saved.x_mid = activation(memory, "x_mid", tokens, dim);
-  saved.ffn_rstd = memory.allocate(name_ + ".ffn_rstd", DType::f32, 1, tokens, MemoryClass::activations);
-  saved.ffn_in = activation(memory, "ffn_in", tokens, dim);
-  Codes in_codes = w13_.input_codes(memory, tokens);
-  run(ops::RmsNormForward{saved.x.ptr<bf16>(), attention_delta.ptr<bf16>(), ffn_norm_.weight.ptr<bf16>(),
-                          saved.x_mid.ptr<bf16>(), saved.ffn_in.ptr<bf16>(), saved.ffn_rstd.ptr<float>(),
-                          w13_.producer_input(in_codes), tokens, dim, config_.norm_eps, true});
-  attention_delta.reset();
-  if (!keep_saved) saved.x.reset();
-  run.observe(name_ + ".ffn_norm.output", saved.ffn_in.tensor());
-
-  saved.gate_up = activation(memory, "gate_up", tokens, 2 * ffn);
-  w13_.forward(run, saved.ffn_in.tensor(), in_codes, saved.gate_up.tensor());
-  in_codes = {};
-  if (!keep_saved) saved.ffn_in.reset();
-
-  saved.activated = activation(memory, "activated", tokens, ffn);
-  Codes activated_codes = w2_.input_codes(memory, tokens);
-  run(ops::SwigluForward{saved.gate_up.ptr<bf16>(), saved.activated.ptr<bf16>(), w2_.producer_input(activated_codes),
-                         tokens, ffn});
-  if (!keep_saved) saved.gate_up.reset();
-  run.observe(name_ + ".feed_forward.activated", saved.activated.tensor());
-
-  Buffer delta = activation(memory, "ffn_delta", tokens, dim);
-  w2_.forward(run, saved.activated.tensor(), activated_codes, delta.tensor());
+/// wo. Attention leaves nothing beside its output: wo casts that itself.
+Buffer LlamaBlock::project_out(ops::Executor& run, Pass pass, Saved& saved) const {
+  const InputUse input_use = use(pass, saving_.recompute.attention, saving_.recompute.stream);
+  Buffer delta = activation(run.memory(), "attention_delta", saved.attention_out.tensor().rows(), config_.dim);
+  saved.wo_in.values = Buffer(nullptr, 0, saved.attention_out.tensor());
+  if (pass != Pass::again) wo_.cast_input(run, input_use, saved.wo_in);
+  wo_.forward(run, saved.wo_in, delta.tensor(), input_use);
+  if (pass == Pass::inference || (pass == Pass::training && saving_.recompute.attention)) {
+    saved.attention_out.reset();
+    saved.lse.reset();
+  }
   return delta;
 }
+
+/// The stream takes attention's delta (none where x_mid is still there) on the way through the feed-forward norm.
+void LlamaBlock::ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta, Saved& saved) const {
+  Memory& memory = run.memory();
+  const Tensor& stream = attention_delta ? saved.x.tensor() : saved.x_mid.tensor();
+  const Residual in{Buffer(nullptr, 0, stream), std::move(attention_delta)};
+  if (in.delta) saved.x_mid = activation(memory, "x_mid", stream.rows(), config_.dim);
+  if (pass != Pass::again) {
+    saved.ffn_rstd = memory.allocate(name_ + ".ffn_rstd", DType::f32, 1, stream.rows(), MemoryClass::activations);
+  }
+  saved.ffn_in.values = activation(memory, "ffn_in", stream.rows(), config_.dim);
+  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.gate_up), ffn_norm_, in, &saved.x_mid,
+            saved.ffn_rstd, w13_, saved.ffn_in);
+  if (pass == Pass::inference) saved.x.reset();
+  run.observe(name_ + ".ffn_norm.output", saved.ffn_in.values.tensor());
+}
+
+void LlamaBlock::project_gate_up(ops::Executor& run, Pass pass, Saved& saved) const {
+  saved.gate_up = activation(run.memory(), "gate_up", saved.ffn_in.values.tensor().rows(), 2 * config_.ffn_dim);
+  w13_.forward(run, saved.ffn_in, saved.gate_up.tensor(), use(pass, saving_.recompute.norm, saving_.recompute.gate_up));
+}
+
+void LlamaBlock::activate(ops::Executor& run, Pass pass, Saved& saved) const {
+  const std::int64_t tokens = saved.gate_up.tensor().rows();
+  saved.activated.values = activation(run.memory(), "activated", tokens, config_.ffn_dim);
+  ops::RowCodes rows;
+  ops::ColumnMaxima columns;
+  if (pass != Pass::again) {
+    w2_.expect_input(run.memory(), tokens, use(pass, saving_.recompute.swiglu, false), saved.activated);
+    rows = w2_.input_rows(saved.activated);
+    columns = Linear::columns(saved.activated);
+  }
+  run(ops::SwigluForward{saved.gate_up.ptr<bf16>(), saved.activated.values.ptr<bf16>(), rows, columns, tokens,
+                         config_.ffn_dim});
+  if (pass == Pass::inference || (pass == Pass::training && saving_.recompute.gate_up)) saved.gate_up.reset();
+  run.observe(name_ + ".feed_forward.activated", saved.activated.values.tensor());
+}
+
+Buffer LlamaBlock::project_down(ops::Executor& run, Pass pass, Saved& saved) const {
+  Buffer delta = activation(run.memory(), "ffn_delta", saved.activated.values.tensor().rows(), config_.dim);
+  w2_.forward(run, saved.activated, delta.tensor(), use(pass, saving_.recompute.swiglu, false));
+  return delta;
+}
+
+/// What forward dropped, in forward's order. Nothing is measured again: casts take the maxima that stayed.
+void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const {
+  const Recompute& recompute = saving_.recompute;
+  if (recompute.norm) attention_norm(run, Pass::again, {Buffer(nullptr, 0, saved.x.tensor()), {}}, saved);
+  if (recompute.qkv) {
+    project_qkv(run, Pass::again, saved);
+    rotate(run, saved.qkv.tensor(), shape, cos_sin, false);
+  }
+  if (recompute.attention) {
+    attend(run, shape, saved);
+    saved.wo_in.values = Buffer(nullptr, 0, saved.attention_out.tensor());
+  }
+  Buffer delta;
+  if (recompute.stream) delta = project_out(run, Pass::again, saved);
+  if (recompute.norm) ffn_norm(run, Pass::again, std::move(delta), saved);
+  if (recompute.gate_up) project_gate_up(run, Pass::again, saved);
+  if (recompute.swiglu) activate(run, Pass::again, saved);
+}
+
+// ---- backward -------------------------------------------------------------------------------------------------------
 
 ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                       ResidualGradient out, Saved saved, const Linear* below, bool accumulate) const {
   Memory& memory = run.memory();
   const std::int64_t tokens = shape.tokens();
   const std::int64_t dim = config_.dim;
+  if (saving_.recompute.any()) make_again(run, shape, cos_sin, saved);
   ResidualGradient mid = feed_forward_backward(run, std::move(out), saved, accumulate);
 
   Buffer dattention = activation(memory, "dattention_out", tokens, dim);
-  wo_.backward(run, saved.attention_out.tensor(), mid.dx.tensor(), mid.codes, dattention.tensor(), accumulate);
-  mid.codes = {};
-
-  Buffer dqkv = activation(memory, "dqkv", tokens, config_.qkv_cols());
-  run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), dattention.ptr<bf16>(),
-                             saved.lse.ptr<float>(), dqkv.ptr<bf16>(), attention_shape(shape), attention_scale()});
-  run(ops::Rope{dqkv.ptr<bf16>(), cos_sin, tokens, config_.qkv_cols(), config_.heads + config_.kv_heads,
-                config_.head_dim(), shape.seq_len, 0, true});
-  run.observe(name_ + ".attention.qkv_gradient", dqkv.tensor());
+  wo_.backward(run, saved.wo_in, mid, dattention.tensor(), accumulate);
+  LinearOperand dqkv = attention_backward(run, shape, cos_sin, dattention.tensor(), saved);
   dattention.reset();
+
+  Buffer din = activation(memory, "dattention_in", tokens, dim);
+  wqkv_.cast_gradient(run, dqkv);
+  wqkv_.backward(run, saved.attention_in, dqkv, din.tensor(), accumulate);
+  dqkv = {};
+
+  ResidualGradient in{.values = activation(memory, "dx", tokens, dim)};
+  if (below != nullptr) below->expect_gradient(memory, tokens, in);
+  run(ops::RmsNormBackward{
+      din.ptr<bf16>(), saved.x.ptr<bf16>(), attention_norm_.weight.ptr<bf16>(), saved.attention_rstd.ptr<float>(),
+      mid.values.ptr<bf16>(), in.values.ptr<bf16>(), attention_norm_.gradient.ptr<float>(),
+      below != nullptr ? below->gradient_rows(in) : ops::RowCodes{}, Linear::columns(in), tokens, dim, true});
+  run.observe(name_ + ".input_gradient", in.values.tensor());
+  return in;
+}
+
+/// attention -> rope, backwards
+LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
+                                             const Tensor& dattention, Saved& saved) const {
+  LinearOperand dqkv{.values = activation(run.memory(), "dqkv", shape.tokens(), config_.qkv_cols())};
+  run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), dattention.ptr<bf16>(),
+                             saved.lse.ptr<float>(), dqkv.values.ptr<bf16>(), attention_shape(shape),
+                             attention_scale()});
+  rotate(run, dqkv.values.tensor(), shape, cos_sin, true);
+  run.observe(name_ + ".attention.qkv_gradient", dqkv.values.tensor());
   saved.attention_out.reset();
   saved.qkv.reset();
   saved.lse.reset();
-
-  Buffer din = activation(memory, "dattention_in", tokens, dim);
-  Codes dqkv_codes;  // attention is no producer of codes: wqkv casts the gradient itself
-  wqkv_.backward(run, saved.attention_in.tensor(), dqkv.tensor(), dqkv_codes, din.tensor(), accumulate);
-  dqkv_codes = {};
-  dqkv.reset();
-  saved.attention_in.reset();
-
-  ResidualGradient in{activation(memory, "dx", tokens, dim),
-                      below != nullptr ? below->gradient_codes(memory, tokens) : Codes{}};
-  run(ops::RmsNormBackward{din.ptr<bf16>(), saved.x.ptr<bf16>(), attention_norm_.weight.ptr<bf16>(),
-                           saved.attention_rstd.ptr<float>(), mid.dx.ptr<bf16>(), in.dx.ptr<bf16>(),
-                           attention_norm_.gradient.ptr<float>(),
-                           below != nullptr ? below->producer_gradient(in.codes) : ops::RowCodes{}, tokens, dim, true});
-  run.observe(name_ + ".input_gradient", in.dx.tensor());
-  return in;
+  return dqkv;
 }
 
 /// w2 -> SwiGLU -> w1|w3 -> norm + residual, backwards
 ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualGradient out, Saved& saved,
                                                    bool accumulate) const {
   Memory& memory = run.memory();
-  const std::int64_t tokens = out.dx.tensor().rows();
+  const std::int64_t tokens = out.values.tensor().rows();
   const std::int64_t dim = config_.dim;
   const std::int64_t ffn = config_.ffn_dim;
 
   Buffer dactivated = activation(memory, "dactivated", tokens, ffn);
-  w2_.backward(run, saved.activated.tensor(), out.dx.tensor(), out.codes, dactivated.tensor(), accumulate);
-  out.codes = {};
-  saved.activated.reset();
+  w2_.backward(run, saved.activated, out, dactivated.tensor(), accumulate);
 
-  Buffer dgate_up = activation(memory, "dgate_up", tokens, 2 * ffn);
-  Codes dgate_up_codes = w13_.gradient_codes(memory, tokens);
-  run(ops::SwigluBackward{saved.gate_up.ptr<bf16>(), dactivated.ptr<bf16>(), dgate_up.ptr<bf16>(),
-                          w13_.producer_gradient(dgate_up_codes), tokens, ffn});
-  run.observe(name_ + ".feed_forward.gate_up_gradient", dgate_up.tensor());
+  LinearOperand dgate_up{.values = activation(memory, "dgate_up", tokens, 2 * ffn)};
+  w13_.expect_gradient(memory, tokens, dgate_up);
+  run(ops::SwigluBackward{saved.gate_up.ptr<bf16>(), dactivated.ptr<bf16>(), dgate_up.values.ptr<bf16>(),
+                          w13_.gradient_rows(dgate_up), Linear::columns(dgate_up), tokens, ffn});
+  run.observe(name_ + ".feed_forward.gate_up_gradient", dgate_up.values.tensor());
   dactivated.reset();
   saved.gate_up.reset();
 
   Buffer din = activation(memory, "dffn_in", tokens, dim);
-  w13_.backward(run, saved.ffn_in.tensor(), dgate_up.tensor(), dgate_up_codes, din.tensor(), accumulate);
-  dgate_up_codes = {};
-  dgate_up.reset();
-  saved.ffn_in.reset();
+  w13_.backward(run, saved.ffn_in, dgate_up, din.tensor(), accumulate);
+  dgate_up = {};
 
-  ResidualGradient mid{activation(memory, "dx_mid", tokens, dim), wo_.gradient_codes(memory, tokens)};
+  ResidualGradient mid{.values = activation(memory, "dx_mid", tokens, dim)};
+  wo_.expect_gradient(memory, tokens, mid);
   run(ops::RmsNormBackward{din.ptr<bf16>(), saved.x_mid.ptr<bf16>(), ffn_norm_.weight.ptr<bf16>(),
-                           saved.ffn_rstd.ptr<float>(), out.dx.ptr<bf16>(), mid.dx.ptr<bf16>(),
-                           ffn_norm_.gradient.ptr<float>(), wo_.producer_gradient(mid.codes), tokens, dim, true});
-  run.observe(name_ + ".mid_gradient", mid.dx.tensor());
+                           saved.ffn_rstd.ptr<float>(), out.values.ptr<bf16>(), mid.values.ptr<bf16>(),
+                           ffn_norm_.gradient.ptr<float>(), wo_.gradient_rows(mid), Linear::columns(mid), tokens, dim,
+                           true});
+  run.observe(name_ + ".mid_gradient", mid.values.tensor());
   saved.x_mid.reset();
   return mid;
 }
 
+// ---- decoding -------------------------------------------------------------------------------------------------------
+
 Residual LlamaBlock::decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
                             const KeyValueCache& cache) const {
-  Memory& memory = run.memory();
   const std::int64_t capacity = cache.k.tensor().rows();
   Saved step;
-  project_qkv(run, 1, std::move(in), step);
+  attention_norm(run, Pass::inference, std::move(in), step);
+  project_qkv(run, Pass::inference, step);
   const bf16* qkv = step.qkv.ptr<bf16>();
   run(ops::Rope{step.qkv.ptr<bf16>(), cos_sin, 1, config_.qkv_cols(), config_.heads + config_.kv_heads,
                 config_.head_dim(), capacity, position, false});
   run(ops::AppendToCache{qkv, cache.k.ptr<bf16>(), cache.v.ptr<bf16>(), 1, position, capacity, config_.heads,
                          config_.kv_heads, config_.head_dim()});
-  step.attention_out = activation(memory, "attention_out", 1, config_.dim);
+  step.attention_out = activation(run.memory(), "attention_out", 1, config_.dim);
   run(ops::AttentionDecode{qkv, cache.k.ptr<bf16>(), cache.v.ptr<bf16>(), step.attention_out.ptr<bf16>(), 1,
                            position + 1, capacity, config_.heads, config_.kv_heads, config_.head_dim(),
                            attention_scale()});
-  Buffer delta = project_out(run, step.attention_out.tensor());
-  delta = feed_forward_half(run, std::move(delta), step, false);
+  Buffer delta = project_out(run, Pass::inference, step);
+  ffn_norm(run, Pass::inference, std::move(delta), step);
+  project_gate_up(run, Pass::inference, step);
+  activate(run, Pass::inference, step);
+  delta = project_down(run, Pass::inference, step);
   return {std::move(step.x_mid), std::move(delta)};
 }
 

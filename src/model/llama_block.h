@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "model/linear.h"
 #include "model/llama_config.h"
+#include "model/saving.h"
 
 namespace octet {
 
@@ -22,11 +22,8 @@ struct Residual {
   Buffer delta;  ///< empty at the first block
 };
 
-/// The gradient of the residual stream [T, D], with row codes where the layer below wants them.
-struct ResidualGradient {
-  Buffer dx;
-  Codes codes;
-};
+/// The gradient of the residual stream [T, D], with what the layer below wants beside it.
+using ResidualGradient = LinearOperand;
 
 /// A gain vector of an RMSNorm.
 struct Norm {
@@ -41,34 +38,36 @@ struct KeyValueCache {
 
 class LlamaBlock {
  public:
-  /// What backward reads of a forward pass. T tokens; C = (H + 2 KV) hd.
+  /// What backward reads of a forward pass, or makes again. T tokens; C = (H + 2 KV) hd.
   struct Saved {
-    Buffer x;               // [T, D] bf16: stream into the attention norm
-    Buffer attention_rstd;  // [1, T] f32
-    Buffer attention_in;    // [T, D] bf16
-    Buffer qkv;             // [T, C] bf16, rotated
-    Buffer attention_out;   // [T, D] bf16
-    Buffer lse;             // [B, H * S] f32
-    Buffer x_mid;           // [T, D] bf16: stream into the feed-forward norm
-    Buffer ffn_rstd;        // [1, T] f32
-    Buffer ffn_in;          // [T, D] bf16
-    Buffer gate_up;         // [T, 2F] bf16
-    Buffer activated;       // [T, F] bf16
+    Buffer x;                    // [T, D] bf16: stream into the attention norm
+    Buffer attention_rstd;       // [1, T] f32
+    LinearOperand attention_in;  // [T, D]: into wqkv
+    Buffer qkv;                  // [T, C] bf16, rotated
+    Buffer attention_out;        // [T, D] bf16
+    LinearOperand wo_in;         // [T, D]: a view of attention_out, and its maxima
+    Buffer lse;                  // [B, H * S] f32
+    Buffer x_mid;                // [T, D] bf16: stream into the feed-forward norm
+    Buffer ffn_rstd;             // [1, T] f32
+    LinearOperand ffn_in;        // [T, D]: into w13
+    Buffer gate_up;              // [T, 2F] bf16
+    LinearOperand activated;     // [T, F]: into w2
   };
 
   /// Adds its parameters to `slab`, which is this block's own.
   LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64_t tokens, PrecisionPlan& precision,
-             WeightCodes weight_codes, Slab& slab);
+             WeightCodes weight_codes, const Saving& saving, Slab& slab);
 
   /// Takes persistent memory: the slab's and that of cached weight codes.
-  void allocate(Memory& memory, SlabUse use);
-  void cast_weights(ops::Executor& run);
+  void allocate(Memory& memory, const SlabStorage& storage);
+  void measure_weights(ops::Executor& run) const;
+  void cast_weights(ops::Executor& run) const;
 
   /// `saved` keeps what backward needs; a null one lets every piece go as soon as it was read.
   [[nodiscard]] Residual forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
                                  Saved* saved) const;
   /// Consumes `saved` and the gradient of this block's output stream; `below` is the layer whose output the stream's
-  /// delta was: it may want row codes of the result. Null for the first block.
+  /// delta was: it may want codes and maxima of the result. Null for the first block.
   [[nodiscard]] ResidualGradient backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                           ResidualGradient out, Saved saved, const Linear* below,
                                           bool accumulate) const;
@@ -84,20 +83,34 @@ class LlamaBlock {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  void project_qkv(ops::Executor& run, std::int64_t tokens, Residual in, Saved& saved) const;
-  [[nodiscard]] Buffer attention_half(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
-                                      Saved& saved) const;
-  [[nodiscard]] Buffer project_out(ops::Executor& run, const Tensor& attention_out) const;
-  [[nodiscard]] Buffer feed_forward_half(ops::Executor& run, Buffer attention_delta, Saved& saved,
-                                         bool keep_saved) const;
+  /// A pass over the block: for the model's output alone, for training, or once more in backward.
+  enum class Pass : std::uint8_t { inference, training, again };
+
+  [[nodiscard]] InputUse use(Pass pass, bool remade, bool product_too) const;
+  void normalize(ops::Executor& run, Pass pass, InputUse use, const Norm& norm, const Residual& in, Buffer* sum,
+                 Buffer& rstd, const Linear& reader, LinearOperand& out) const;
+  void attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const;
+  void project_qkv(ops::Executor& run, Pass pass, Saved& saved) const;
+  void rotate(ops::Executor& run, const Tensor& qkv, const BatchShape& shape, const float* cos_sin, bool inverse) const;
+  void attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const;
+  [[nodiscard]] Buffer project_out(ops::Executor& run, Pass pass, Saved& saved) const;
+  void ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta, Saved& saved) const;
+  void project_gate_up(ops::Executor& run, Pass pass, Saved& saved) const;
+  void activate(ops::Executor& run, Pass pass, Saved& saved) const;
+  [[nodiscard]] Buffer project_down(ops::Executor& run, Pass pass, Saved& saved) const;
+  void make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const;
+
   [[nodiscard]] ResidualGradient feed_forward_backward(ops::Executor& run, ResidualGradient out, Saved& saved,
                                                        bool accumulate) const;
+  [[nodiscard]] LinearOperand attention_backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
+                                                 const Tensor& dattention, Saved& saved) const;
   [[nodiscard]] Buffer activation(Memory& memory, std::string_view what, std::int64_t tokens, std::int64_t cols) const;
   [[nodiscard]] ops::AttentionShape attention_shape(const BatchShape& shape) const;
   [[nodiscard]] float attention_scale() const;
 
   const LlamaConfig& config_;
   std::string name_;
+  Saving saving_;
   Slab& slab_;
   Linear wqkv_, wo_, w13_, w2_;
   Norm attention_norm_, ffn_norm_;

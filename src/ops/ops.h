@@ -317,9 +317,9 @@ struct GemmOperand {
 /// Deterministic for any number of threads. bf16 D is rounded once, from the scaled fp32 sum.
 struct Gemm {
   static constexpr std::string_view name = "gemm";
-  GemmOperand a;  // [m, k]
-  GemmOperand b;  // [n, k]
-  void* d;        // [m, n] bf16 or f32
+  GemmOperand a = {};  // [m, k]
+  GemmOperand b = {};  // [n, k]
+  void* d;             // [m, n] bf16 or f32
   std::int64_t m, n, k;
   DType d_dtype;
   bool accumulate;  // f32 D only

@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -16,23 +17,23 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr std::string_view kPartial = ".partial";
 
-/// One checkpoint tensor: rows of a parameter, in master weights or a moment.
+/// One checkpoint tensor: rows of a parameter, in its values or a moment.
 struct Piece {
   std::string name;
-  std::int64_t rows, cols;
-  float* data;
+  Tensor tensor;
 };
 
-/// The rows of each parameter under checkpoint names, in one of a slab's fp32 arrays.
+/// The rows of each parameter under checkpoint names, in one of a slab's arrays.
 std::vector<Piece> pieces_of(const Parameters& parameters, std::string_view prefix,
                              const Tensor& (Slab::*array)() const) {
   std::vector<Piece> pieces;
   for (const Slab& slab : parameters.slabs()) {
     for (const Parameter& parameter : slab.parameters()) {
-      float* data = (slab.*array)().ptr<float>() + parameter.offset;
+      const Tensor whole = part_of((slab.*array)(), parameter);
+      std::int64_t row = 0;
       for (const ParameterPart& part : parameter.parts) {
-        pieces.push_back({std::string(prefix) + part.name, part.rows, parameter.cols, data});
-        data += part.rows * parameter.cols;
+        pieces.push_back({std::string(prefix) + part.name, whole.row_range(row, part.rows)});
+        row += part.rows;
       }
     }
   }
@@ -40,19 +41,44 @@ std::vector<Piece> pieces_of(const Parameters& parameters, std::string_view pref
 }
 
 std::vector<std::uint64_t> shape_of(const Piece& piece) {
-  const auto cols = static_cast<std::uint64_t>(piece.cols);
-  if (piece.rows == 1) return {cols};
-  return {static_cast<std::uint64_t>(piece.rows), cols};
+  const auto cols = static_cast<std::uint64_t>(piece.tensor.cols());
+  if (piece.tensor.rows() == 1) return {cols};
+  return {static_cast<std::uint64_t>(piece.tensor.rows()), cols};
 }
 
-std::span<const std::byte> bytes_of(const Piece& piece) {
-  return std::as_bytes(std::span(piece.data, static_cast<std::size_t>(piece.rows * piece.cols)));
+std::span<std::byte> bytes_of(const Piece& piece) {
+  return {static_cast<std::byte*>(piece.tensor.raw()), piece.tensor.bytes()};
+}
+
+FileDType file_dtype(const Piece& piece) {
+  return piece.tensor.dtype() == DType::f32 ? FileDType::f32 : FileDType::bf16;
+}
+
+/// Fills a piece from a tensor of its shape: the same bytes, or fp32 from bf16 exactly, or bf16 from fp32 to nearest.
+void read_piece(const FileTensor& tensor, const Piece& piece) {
+  const std::span<std::byte> to = bytes_of(piece);
+  const auto count = static_cast<std::size_t>(piece.tensor.numel());
+  if (tensor.dtype == file_dtype(piece)) {
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(), to.begin());
+  } else if (tensor.dtype == FileDType::bf16) {
+    for (std::size_t i = 0; i < count; ++i) {
+      bf16 value;
+      std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
+      piece.tensor.ptr<float>()[i] = to_float(value);
+    }
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      float value = 0;
+      std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
+      piece.tensor.ptr<bf16>()[i] = to_bf16(value);
+    }
+  }
 }
 
 void write_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
   std::vector<FileTensor> tensors;
   for (const Piece& piece : pieces) {
-    tensors.push_back({piece.name, FileDType::f32, shape_of(piece), bytes_of(piece)});
+    tensors.push_back({piece.name, file_dtype(piece), shape_of(piece), bytes_of(piece)});
   }
   write_safetensors(path, tensors, {{"format", "octet"}});
 }
@@ -71,11 +97,12 @@ void read_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
     const auto shape = shape_of(piece);
     if (tensor == nullptr) {
       differences.push_back(fmt::format("{} is missing", piece.name));
-    } else if (tensor->shape != shape || tensor->dtype != FileDType::f32) {
-      differences.push_back(fmt::format("{} is {}{}, the model has F32{}", piece.name, file_dtype_name(tensor->dtype),
-                                        shape_text(tensor->shape), shape_text(shape)));
+    } else if (tensor->shape != shape || (tensor->dtype != FileDType::f32 && tensor->dtype != FileDType::bf16)) {
+      differences.push_back(fmt::format("{} is {}{}, the model has {}{}", piece.name, file_dtype_name(tensor->dtype),
+                                        shape_text(tensor->shape), file_dtype_name(file_dtype(piece)),
+                                        shape_text(shape)));
     } else {
-      std::copy_n(tensor->bytes.data(), tensor->bytes.size(), reinterpret_cast<std::byte*>(piece.data));
+      read_piece(*tensor, piece);
     }
   }
   if (differences.empty() && file.tensors().size() == pieces.size()) return;
@@ -188,7 +215,7 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
     make_directory(directory);
     remove_leftovers(directory);
     make_directory(partial);
-    write_pieces(partial / "model.safetensors", pieces_of(parameters, "", &Slab::master));
+    write_pieces(partial / "model.safetensors", pieces_of(parameters, "", &Slab::values));
     write_pieces(partial / "optimizer.safetensors", moments_of(parameters));
     json description = describe(config, state);
     description["checksum"] = checksum_text(description);
@@ -230,7 +257,7 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& paramet
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }
-  read_pieces(checkpoint / "model.safetensors", pieces_of(parameters, "", &Slab::master));
+  read_pieces(checkpoint / "model.safetensors", pieces_of(parameters, "", &Slab::values));
   if (optimizer == LoadOptimizer::yes) {
     read_pieces(checkpoint / "optimizer.safetensors", moments_of(parameters));
   }

@@ -1,8 +1,9 @@
 // Checkpoints: everything a run needs to go on as if it had never stopped.
 //
 // One directory per step, checkpoints/step-00000300/, of three files:
-//   model.safetensors      fp32 master weights under their checkpoint names, never FP8
-//   optimizer.safetensors  m.<name> and v.<name>, fp32
+//   model.safetensors      parameters under their checkpoint names: fp32 masters, or bf16 where optimizer.parameters is
+//                          bf16; never FP8
+//   optimizer.safetensors  m.<name> and v.<name>, fp32 or bf16 as optimizer.moments says
 //   state.json             version, step, data position and order, the model's configuration, a checksum of itself
 // It is written beside as step-00000300.partial, brought to disk file by file, and renamed: a directory without the
 // suffix is whole. Tensors carry checksums that loading verifies.
@@ -35,8 +36,9 @@ void save_checkpoint(const std::filesystem::path& directory, const Parameters& p
 
 enum class LoadOptimizer : std::uint8_t { yes, no };
 
-/// Fills master weights (and moments) from one checkpoint directory. Throws UserError, and names the tensor, for a
-/// damaged file, and the first differences for another model's or another data order's checkpoint.
+/// Fills parameters (and moments) from one checkpoint directory, converting between fp32 and bf16. Throws UserError,
+/// and names the tensor, for a damaged file, and the first differences for another model's or another data order's
+/// checkpoint.
 [[nodiscard]] TrainState load_checkpoint(const std::filesystem::path& checkpoint, const Parameters& parameters,
                                          const Config& config, LoadOptimizer optimizer);
 

@@ -2,7 +2,18 @@
 
 #include <cmath>
 
+#include "core/random.h"
+#include "train/model_setup.h"
+
 namespace octet {
+namespace {
+
+/// Another key for each step: the fractional part of the golden ratio steps through all of them.
+std::uint64_t rounding_key(std::int64_t seed, std::int64_t step) {
+  return static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U;
+}
+
+}  // namespace
 
 bool StepOutcome::finite() const {
   return std::isfinite(loss) && std::isfinite(grad_norm);
@@ -13,7 +24,9 @@ Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std:
       shape_{config.training.batch_size, config.training.seq_len},
       backend_(std::move(backend)),
       model_(std::move(model)),
-      run_(*backend_, *memory_) {
+      run_(*backend_, *memory_),
+      groups_(assign_parameter_groups(model_->parameters(), config.optimizer.groups,
+                                      {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1})) {
   plan_memory();
 }
 
@@ -23,9 +36,10 @@ void Engine::take_persistent(Memory& memory) {
   targets_ = memory.allocate("targets", DType::i32, rows, shape_.seq_len, MemoryClass::workspace);
   loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
   gradient_squares_ = memory.allocate("gradient_squares", DType::f64, 1, 1, MemoryClass::workspace);
-  scalars_ = memory.allocate("step_scalars", DType::f32, 1, 4, MemoryClass::workspace);
+  scalars_ = memory.allocate("step_scalars", DType::u64, 1, sizeof(ops::StepScalars) / sizeof(std::uint64_t),
+                             MemoryClass::workspace);
   cast_counts_.saturated_and_overflowed = memory.allocate("cast_counts", DType::u64, 1, 2, MemoryClass::workspace);
-  model_->allocate(memory, SlabUse::training);
+  model_->allocate(memory, slab_storage(config_, true));
 }
 
 /// Each program runs once against a Memory that only takes notes.
@@ -81,30 +95,48 @@ StepOutcome Engine::compute_gradients() {
 
 void Engine::run_optimizer() {
   const ProgramScope program(*memory_, "optimizer");
-  const auto* scalars = reinterpret_cast<const ops::StepScalars*>(scalars_.ptr<float>());
-  const Config::Optimizer& adam = config_.optimizer;
-  const auto update_range = [&](const Slab& slab, std::int64_t begin, std::int64_t end, double weight_decay) {
-    if (begin == end) return;
-    const auto at = [begin](auto* first) { return first == nullptr ? nullptr : first + begin; };
-    run_(ops::AdamW{at(slab.master().ptr<float>()), at(slab.weights().ptr<bf16>()), at(slab.gradients().ptr<float>()),
-                    at(slab.first_moment().ptr<float>()), at(slab.second_moment().ptr<float>()), scalars, end - begin,
-                    static_cast<float>(adam.beta1), static_cast<float>(adam.beta2), static_cast<float>(adam.eps),
-                    static_cast<float>(weight_decay)});
-  };
-  for (const Slab& slab : model_->parameters().slabs()) {
-    update_range(slab, 0, slab.decaying(), adam.weight_decay);
-    update_range(slab, slab.decaying(), slab.numel(), 0.0);
+  const auto& slabs = model_->parameters().slabs();
+  for (std::size_t slab = 0; slab < slabs.size(); ++slab) {
+    for (std::size_t i = 0; i < groups_[slab].size(); ++i) update_parameter(slabs[slab], i, groups_[slab][i]);
   }
   model_->cast_weights(run_);
+}
+
+void Engine::update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group) {
+  const Config::Optimizer& adam = config_.optimizer;
+  const Parameter& parameter = slab.parameters()[index];
+  const ParameterView view = slab.view(index);
+  const Tensor m = part_of(slab.first_moment(), parameter);
+  const Tensor v = part_of(slab.second_moment(), parameter);
+  run_(ops::AdamW{.master = slab.has_master() ? part_of(slab.master(), parameter).ptr<float>() : nullptr,
+                  .weight = view.weight.ptr<bf16>(),
+                  .gradient = view.gradient.ptr<float>(),
+                  .m = m.raw(),
+                  .v = v.raw(),
+                  .scalars = reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()),
+                  .row_amax = parameter.measured ? view.row_amax.ptr<bf16>() : nullptr,
+                  .column_amax = parameter.measured ? view.column_amax.ptr<bf16>() : nullptr,
+                  .rows = parameter.rows,
+                  .cols = parameter.cols,
+                  .stream = stream_of(parameter.name),
+                  .moments = m.dtype(),
+                  .has_master = slab.has_master(),
+                  .measures = parameter.measured,
+                  .beta1 = static_cast<float>(adam.beta1),
+                  .beta2 = static_cast<float>(adam.beta2),
+                  .eps = static_cast<float>(adam.eps),
+                  .weight_decay = static_cast<float>(group.weight_decay),
+                  .lr_scale = static_cast<float>(group.lr_scale)});
 }
 
 void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
   const Config::Optimizer& adam = config_.optimizer;
   const double clip = adam.clip_norm > 0 && grad_norm > adam.clip_norm ? adam.clip_norm / grad_norm : 1.0;
-  auto* scalars = reinterpret_cast<ops::StepScalars*>(scalars_.ptr<float>());
+  auto* scalars = reinterpret_cast<ops::StepScalars*>(scalars_.tensor().raw());
   *scalars = {static_cast<float>(learning_rate), static_cast<float>(clip),
               static_cast<float>(1.0 - std::pow(adam.beta1, static_cast<double>(step))),
-              static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step)))};
+              static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step))),
+              rounding_key(config_.training.seed, step)};
   run_optimizer();
 }
 
@@ -125,6 +157,7 @@ double Engine::validate() {
 
 void Engine::run_weight_cast() {
   const ProgramScope program(*memory_, "cast_weights");
+  model_->measure_weights(run_);
   model_->cast_weights(run_);
 }
 

@@ -10,6 +10,7 @@
 #include "io/config.h"
 #include "model/llama.h"
 #include "ops/executor.h"
+#include "train/parameter_groups.h"
 
 namespace octet {
 
@@ -60,6 +61,7 @@ class Engine {
   void run_micro_batch(std::int64_t index);
   void sum_gradient_squares();
   void run_optimizer();
+  void update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group);
   void run_weight_cast();
   void run_validation();
   void plan_memory();
@@ -73,10 +75,11 @@ class Engine {
   ops::Executor run_;
   MemoryPlan plan_;
   std::map<std::string_view, ops::OpTotals> planned_totals_;
-  Buffer inputs_, targets_;  // [accumulate * batch, seq_len] i32
-  Buffer loss_sum_;          // [1] f64
-  Buffer gradient_squares_;  // [1] f64
-  Buffer scalars_;           // [1, 4] f32: ops::StepScalars
+  Buffer inputs_, targets_;                          // [accumulate * batch, seq_len] i32
+  Buffer loss_sum_;                                  // [1] f64
+  Buffer gradient_squares_;                          // [1] f64
+  Buffer scalars_;                                   // ops::StepScalars
+  std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
   CastCounts cast_counts_;
 };
 

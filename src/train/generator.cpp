@@ -48,7 +48,8 @@ void Generator::prepare(std::int64_t capacity) {
   model_ = make_model(config_, *backend_);
   decoder_ = std::make_unique<LlamaDecoder>(*model_, capacity);
   Memory planner;
-  model_->allocate(planner, SlabUse::inference);
+  const SlabStorage storage = slab_storage(config_, false);
+  model_->allocate(planner, storage);
   decoder_->allocate(planner);
   ops::Executor plan(*backend_, planner);
   {
@@ -57,16 +58,18 @@ void Generator::prepare(std::int64_t capacity) {
   }
   {
     const ProgramScope program(planner, "cast_weights");
+    model_->measure_weights(plan);
     model_->cast_weights(plan);
   }
   memory_ = std::make_unique<Memory>(planner.finish(), backend_->device().allocator());
-  model_->allocate(*memory_, SlabUse::inference);
+  model_->allocate(*memory_, storage);
   decoder_->allocate(*memory_);
   model_->prepare();
   (void)load_checkpoint(checkpoint_, model_->parameters(), config_, LoadOptimizer::no);
   model_->parameters().round_weights();
   ops::Executor run(*backend_, *memory_);
   const ProgramScope program(*memory_, "cast_weights");
+  model_->measure_weights(run);
   model_->cast_weights(run);
 }
 

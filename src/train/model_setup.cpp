@@ -53,6 +53,30 @@ LlamaConfig llama_config(const Config& config) {
   return llama;
 }
 
+SlabStorage slab_storage(const Config& config, bool training) {
+  return {.master = config.optimizer.parameters == Config::StateDType::fp32,
+          .training = training,
+          .moments = config.optimizer.moments == Config::StateDType::fp32 ? DType::f32 : DType::bf16};
+}
+
+Saving saving_options(const Config& config) {
+  Saving saving;
+  if (config.precision.saved_inputs == Config::SavedInputs::bf16) saving.inputs = SavedInput::bf16;
+  if (config.training.recompute == Config::Recompute::full) saving.recompute = Recompute::full();
+  for (const std::string& name : config.training.recompute_ops) {
+    const auto op = std::find_if(kRecomputeOps.begin(), kRecomputeOps.end(),
+                                 [&](const RecomputeOp& known) { return known.name == name; });
+    if (op == kRecomputeOps.end()) {
+      throw UserError("training.recompute_ops: there is no \"{}\"; the ops are norm, qkv, attention, gate_up, swiglu",
+                      name);
+    }
+    if (config.training.recompute != Config::Recompute::selective) continue;
+    saving.recompute.*(op->flag) = true;
+    if (op->brings_norm) saving.recompute.norm = true;
+  }
+  return saving;
+}
+
 PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family) {
   const Config::Precision& precision = config.precision;
   return {fp8::find_recipe(config_name(precision.recipe)), family, precision.skip, precision.min_size,
@@ -65,7 +89,8 @@ std::unique_ptr<Llama> build(const Config& config, PrecisionOptions precision) {
   const auto weight_codes =
       config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
   return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
-                                 config.training.seq_len, std::move(precision), weight_codes);
+                                 config.training.seq_len,
+                                 LlamaOptions{std::move(precision), weight_codes, saving_options(config)});
 }
 
 }  // namespace

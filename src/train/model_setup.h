@@ -23,6 +23,10 @@ namespace octet {
 void check_fp8_max(const Config& config, fp8::FormatFamily family);
 
 [[nodiscard]] LlamaConfig llama_config(const Config& config);
+/// What the optimizer keeps of each element, or, for inference, does not.
+[[nodiscard]] SlabStorage slab_storage(const Config& config, bool training);
+/// UserError where training.recompute_ops names an op that there is not.
+[[nodiscard]] Saving saving_options(const Config& config);
 [[nodiscard]] PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family);
 [[nodiscard]] std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend);
 /// The published fault, on purpose: e4m3fnuz codes with scales for a maximum of 448. UserError for any other format.

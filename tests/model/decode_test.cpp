@@ -21,15 +21,16 @@ class DecoderRun {
  public:
   DecoderRun(const LlamaConfig& config, const Parameters& weights, std::int64_t capacity,
              const PrecisionOptions& precision, const ops::Backend& backend)
-      : model_(config, 1, capacity, precision, WeightCodes::cached), decoder_(model_, capacity) {
+      : model_(config, 1, capacity, {precision, WeightCodes::cached, {}}), decoder_(model_, capacity) {
     make_plan(backend);
     memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
-    model_.allocate(*memory_, SlabUse::inference);
+    model_.allocate(*memory_, {.training = false});
     decoder_.allocate(*memory_);
     model_.prepare();
     write_weights(model_, weights);
     run_ = std::make_unique<ops::Executor>(backend, *memory_);
     const ProgramScope program(*memory_, "cast_weights");
+    model_.measure_weights(*run_);
     model_.cast_weights(*run_);
   }
 
@@ -44,7 +45,7 @@ class DecoderRun {
 
  private:
   void make_plan(const ops::Backend& backend) {
-    model_.allocate(planning_, SlabUse::inference);
+    model_.allocate(planning_, {.training = false});
     decoder_.allocate(planning_);  // its dry run must not count as a position
     ops::Executor plan(backend, planning_);
     {
@@ -52,6 +53,7 @@ class DecoderRun {
       (void)decoder_.step(plan, 0);
     }
     const ProgramScope program(planning_, "cast_weights");
+    model_.measure_weights(plan);
     model_.cast_weights(plan);
   }
 

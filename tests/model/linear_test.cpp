@@ -43,8 +43,9 @@ Vector random_matrix(std::string_view name, std::int64_t rows, std::int64_t cols
 /// A layer with operands and results of its own.
 class LinearRun {
  public:
-  LinearRun(const LinearPrecision& precision, WeightCodes weight_codes, const ops::Backend& backend)
-      : linear_("linear", kOut, kIn, precision, weight_codes) {
+  LinearRun(const LinearPrecision& precision, WeightCodes weight_codes, SavedInput saved_input,
+            const ops::Backend& backend)
+      : linear_("linear", kOut, kIn, precision, weight_codes, saved_input) {
     take(planning_);
     ops::Executor plan(backend, planning_);
     compute(plan);
@@ -77,23 +78,28 @@ class LinearRun {
     y_ = piece("y", DType::bf16, kTokens, kOut);
     dx_ = piece("dx", DType::bf16, kTokens, kIn);
     dy_ = piece("dy", DType::bf16, kTokens, kOut);
-    linear_.bind({weight_.tensor(), dweight_.tensor()});
+    row_amax_ = piece("row_amax", DType::bf16, 1, kOut);
+    column_amax_ = piece("column_amax", DType::bf16, 1, kIn);
+    linear_.bind({weight_.tensor(), dweight_.tensor(), row_amax_.tensor(), column_amax_.tensor()});
     linear_.allocate(memory);
   }
 
   void compute(ops::Executor& run) {
     const ProgramScope program(run.memory(), "linear");
+    linear_.measure_weight(run);
     linear_.cast_weight(run);
-    Codes input_codes;
-    linear_.forward(run, x_.tensor(), input_codes, y_.tensor());
-    Codes gradient_codes;
-    linear_.backward(run, x_.tensor(), dy_.tensor(), gradient_codes, dx_.tensor(), false);
+    LinearOperand x{.values = Buffer(nullptr, 0, x_.tensor())};
+    linear_.cast_input(run, InputUse::saved, x);
+    linear_.forward(run, x, y_.tensor(), InputUse::saved);
+    LinearOperand dy{.values = Buffer(nullptr, 0, dy_.tensor())};
+    linear_.cast_gradient(run, dy);
+    linear_.backward(run, x, dy, dx_.tensor(), false);
   }
 
   Memory planning_;  // destroyed after the buffers that it gave out
   std::unique_ptr<Memory> memory_;
   Linear linear_;
-  Buffer weight_, dweight_, x_, y_, dx_, dy_;
+  Buffer weight_, dweight_, row_amax_, column_amax_, x_, y_, dx_, dy_;
   std::unique_ptr<ops::Executor> run_;
 };
 
@@ -107,9 +113,10 @@ TEST_P(LinearAgainstOracle, OutputAndGradients) {
   const Vector y = ops::reference::gemm(x, weight, kTokens, kOut, kIn);
   const auto gradients = ops::reference::linear_backward(dy, x, weight, kTokens, kIn, kOut);
   const auto backend = ops::make_cpu_backend(2);
-  for (const WeightCodes weight_codes : {WeightCodes::cached, WeightCodes::per_use}) {
+  for (const auto& [weight_codes, saved_input] :
+       {std::pair{WeightCodes::cached, SavedInput::codes}, std::pair{WeightCodes::per_use, SavedInput::bf16}}) {
     PrecisionPlan plan(precision(linear.recipe, linear.family));
-    LinearRun run(plan.decide("linear", kTokens, kOut, kIn), weight_codes, *backend);
+    LinearRun run(plan.decide("linear", kTokens, kOut, kIn), weight_codes, saved_input, *backend);
     run.compute(x, weight, dy);
     const double output = sqnr(run.y(), y);
     const double input_gradient = sqnr(run.dx(), gradients.dx);

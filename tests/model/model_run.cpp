@@ -30,7 +30,7 @@ void write_weights(const Llama& model, const Parameters& weights) {
 
 ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision,
                    const ops::Backend& backend, WeightCodes weight_codes)
-    : shape_(shape), model_(config, shape.tokens(), shape.seq_len, std::move(precision), weight_codes) {
+    : shape_(shape), model_(config, shape.tokens(), shape.seq_len, {std::move(precision), weight_codes, {}}) {
   take_persistent(planning_);
   ops::Executor plan(backend, planning_);
   {
@@ -43,6 +43,7 @@ ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, Precision
   }
   {
     const ProgramScope program(planning_, "cast_weights");
+    model_.measure_weights(plan);
     model_.cast_weights(plan);
   }
   memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
@@ -61,7 +62,7 @@ void ModelRun::take_persistent(Memory& memory) {
   inputs_ = memory.allocate("inputs", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
   targets_ = memory.allocate("targets", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
   loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
-  model_.allocate(memory, SlabUse::training);
+  model_.allocate(memory, SlabStorage{});
 }
 
 Batch ModelRun::batch() const {
@@ -71,6 +72,7 @@ Batch ModelRun::batch() const {
 void ModelRun::set_weights(const Parameters& weights) {
   write_weights(model_, weights);
   const ProgramScope program(*memory_, "cast_weights");
+  model_.measure_weights(*run_);
   model_.cast_weights(*run_);
 }
 
