@@ -1,4 +1,4 @@
-// FP8 casts as their rule reads, and codes back to numbers.
+// FP8 casts as their rule reads, the maxima that their scales come from, and codes back to numbers.
 #pragma once
 
 #include "fp8/bf16.h"
@@ -29,19 +29,30 @@ template <typename T>
   return transposed;
 }
 
+/// The amax of each row of x [rows, cols].
+[[nodiscard]] std::vector<bf16> row_maxima(std::span<const bf16> x, Index rows, Index cols);
+/// The amax of each column of x [rows, cols].
+[[nodiscard]] std::vector<bf16> column_maxima(std::span<const bf16> x, Index rows, Index cols);
+
+/// Codes of x [rows, cols] under scales from `maxima`, one per row or one in all, whether or not they are those of x.
+[[nodiscard]] Codes cast_rows(std::span<const bf16> x, std::span<const bf16> maxima, Index rows, Index cols,
+                              fp8::ScaleRule rule);
 /// One scale per row of x [rows, cols].
 [[nodiscard]] Codes quantize_rows(std::span<const bf16> x, Index rows, Index cols, fp8::ScaleRule rule);
 /// One scale for all of x; the codes lie as the values do.
 [[nodiscard]] Codes quantize_tensor(std::span<const bf16> x, fp8::ScaleRule rule);
 
-/// codes * scale_inverse, [rows, cols]. An empty scale_inverse stands for ones; a single one is that of every row.
+/// What the codes of a row are multiplied by. An empty scale_inverse stands for ones; a single one is that of every
+/// row.
+[[nodiscard]] double scale_inverse_of_row(std::span<const float> scale_inverse, Index row);
+/// codes * scale_inverse, [rows, cols].
 [[nodiscard]] Vector dequantize(const Codes& codes, fp8::Format format, Index rows, Index cols);
 
 struct CastCounts {
   std::uint64_t saturated = 0;   ///< |x / scale_inverse| above the format's largest value, infinities included
   std::uint64_t overflowed = 0;  ///< NaN or infinite after a non-saturating cast
 };
-/// x [rows, cols]; scale_inverse as in dequantize().
+/// x [rows, cols]; scale_inverse as in scale_inverse_of_row().
 [[nodiscard]] CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale_inverse,
                                          fp8::Format format, Index rows, Index cols);
 
