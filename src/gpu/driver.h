@@ -13,9 +13,9 @@
 namespace octet::gpu {
 
 struct DeviceFacts {
-  std::string name;             ///< "NVIDIA H200"
-  std::string arch;             ///< "sm_90", "gfx942"
-  int multiprocessors = 0;      ///< compute units on AMD
+  std::string name;         ///< "NVIDIA H200"
+  std::string arch;         ///< "sm_90", "gfx942"
+  int multiprocessors = 0;  ///< compute units on AMD
   int warp_size = 0;
   std::size_t memory_bytes = 0;
   std::size_t l2_bytes = 0;
@@ -60,7 +60,7 @@ class Driver {
 
   /// Device memory for as long as the pointer lives. UserError, with what is free, where the device cannot give it.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
-  virtual void upload(void* to, const void* from, std::size_t bytes) = 0;    ///< from host memory, which may change after
+  virtual void upload(void* to, const void* from, std::size_t bytes) = 0;  ///< from host memory, which may change after
   virtual void download(void* to, const void* from, std::size_t bytes) = 0;  ///< to host memory; waits
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;      ///< within the device
   virtual void zero(void* to, std::size_t bytes) = 0;

@@ -12,7 +12,8 @@ namespace octet::gpu {
 /// Stays loaded as long as the object lives.
 class DynamicLibrary {
  public:
-  /// The first of `names` that the system's loader finds, or that lies in one of `directories`; nothing where none does.
+  /// The first of `names` that the system's loader finds, or that lies in one of `directories`; nothing where none
+  /// does.
   [[nodiscard]] static std::optional<DynamicLibrary> find(std::span<const std::string_view> names,
                                                           std::span<const std::string> directories = {});
 

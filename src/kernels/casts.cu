@@ -51,8 +51,8 @@ constexpr int kTile = 64;  // rows and columns that a block casts at once
 /// that neither side meets a bank twice.
 constexpr int kTileStride = kTile + 4;
 
-/// A tile of 64 x 64 by 256 threads. Thread t reads rows t / 8 and t / 8 + 32, columns 8 (t % 8) and on: eight bf16 each
-/// time. Transposed codes go through shared memory and leave as 16 bytes of a column.
+/// A tile of 64 x 64 by 256 threads. Thread t reads rows t / 8 and t / 8 + 32, columns 8 (t % 8) and on: eight bf16
+/// each time. Transposed codes go through shared memory and leave as 16 bytes of a column.
 template <fp8::Format F>
 OCTET_DEVICE void cast_tiles(const CastTiles& a) {
   OCTET_SHARED alignas(16) std::uint8_t tile[kTile * kTileStride];

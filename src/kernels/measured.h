@@ -25,19 +25,20 @@ OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const
   row.template encode<F>(out.codes + index * place.cols, scale, place);
 }
 
-
 }  // namespace octet::kernels
 
-// The instances of a row kernel: <name>_<format>_<vectors per thread>. With 1024 threads four vectors reach rows of 32,768.
-#define OCTET_ROW_KERNEL(name, Arguments, body, F, V)                              \
-  OCTET_KERNEL(1024)                                                               \
-  name##_##F##_##V(const __grid_constant__ octet::kernels::Arguments arguments) { \
-    octet::kernels::body<octet::fp8::Format::F, V>(arguments);                     \
+// The instances of a row kernel: <name>_<format>_<vectors per thread>. Up to 512 threads: eight vectors reach rows of
+// 32,768.
+#define OCTET_ROW_KERNEL(name, Arguments, body, F, V)                             \
+  OCTET_KERNEL(512)                                                               \
+  name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::body<octet::fp8::Format::F, V>(arguments);                    \
   }
 #define OCTET_ROW_KERNELS_OF(name, Arguments, body, F) \
   OCTET_ROW_KERNEL(name, Arguments, body, F, 1)        \
   OCTET_ROW_KERNEL(name, Arguments, body, F, 2)        \
-  OCTET_ROW_KERNEL(name, Arguments, body, F, 4)
+  OCTET_ROW_KERNEL(name, Arguments, body, F, 4)        \
+  OCTET_ROW_KERNEL(name, Arguments, body, F, 8)
 #define OCTET_ROW_KERNELS(name, Arguments, body)      \
   OCTET_ROW_KERNELS_OF(name, Arguments, body, e4m3fn) \
   OCTET_ROW_KERNELS_OF(name, Arguments, body, e5m2)

@@ -38,7 +38,8 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     y.store(a.y + r * a.dim, place);
     leave_row<F, V>(a.measured, y, place, r, columns, maxima);
   }
-  if (a.measured.column_partials != nullptr) columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
+  if (a.measured.column_partials != nullptr)
+    columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
 }
 
 /// dx = residual + rstd * (dy * weight - xhat * mean(dy * weight * xhat)), xhat = x * rstd; the block's part of
@@ -79,7 +80,8 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
     dx.store(a.dx + r * a.dim, place);
     leave_row<F, V>(a.measured, dx, place, r, columns, maxima);
   }
-  if (a.measured.column_partials != nullptr) columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
+  if (a.measured.column_partials != nullptr)
+    columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
   float* partials = a.weight_partials + Index{block_index()} * a.dim;
 #pragma unroll
   for (int v = 0; v < V; ++v) {

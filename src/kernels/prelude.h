@@ -3,6 +3,8 @@
 //
 // kWarpSize                      threads that exchange registers: 32 or 64
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
+// OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
+// OCTET_SHARED                   memory of a block
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count()
 // sync_block()                   a barrier of the block's threads, ordering shared memory
 // shuffle_xor(x, mask)           x of the thread of this warp whose index differs by `mask`
@@ -77,7 +79,7 @@ OCTET_DEVICE std::uint16_t block_max(std::uint32_t halves, std::uint32_t* shared
 }  // namespace octet::kernels
 
 // A kernel of one instance: `body` is a device function of octet::kernels that takes the arguments.
-#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                                          \
-  OCTET_KERNEL(threads) name(const __grid_constant__ octet::kernels::Arguments arguments) {         \
-    octet::kernels::body(arguments);                                                                 \
+#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                                 \
+  OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::body(arguments);                                                        \
   }

@@ -11,6 +11,8 @@
 #define OCTET_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 #define OCTET_DEVICE __device__ __forceinline__
 #define OCTET_SHARED __shared__
+// A kernel's struct of arguments: read where it lies, without a copy for each thread.
+#define OCTET_ARGUMENTS(Struct) const __grid_constant__ Struct
 
 namespace octet::kernels {
 

@@ -131,7 +131,8 @@ std::shared_ptr<const CudaApi> load_cuda() {
   constexpr std::array<std::string_view, 2> kNames{"libcuda.so.1", "libcuda.so"};
   auto library = DynamicLibrary::find(kNames);
   if (!library) {
-    throw UserError("there is no libcuda.so.1: install NVIDIA's driver (in a container, start it with the GPU passed in)");
+    throw UserError(
+        "there is no libcuda.so.1: install NVIDIA's driver (in a container, start it with the GPU passed in)");
   }
   return std::make_shared<const CudaApi>(std::move(*library));
 }
@@ -245,9 +246,8 @@ class CudaDriver final : public Driver {
     const CUresult result = api().mem_alloc(&pointer, bytes);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) throw UserError("{}", out_of_memory(bytes));
     api().check_result(result, "allocating memory");
-    return {reinterpret_cast<std::byte*>(pointer), [context = context_](std::byte* memory) {
-              context->api().mem_free(address(memory));
-            }};
+    return {reinterpret_cast<std::byte*>(pointer),
+            [context = context_](std::byte* memory) { context->api().mem_free(address(memory)); }};
   }
 
   void upload(void* to, const void* from, std::size_t bytes) override {
@@ -341,8 +341,9 @@ class CudaDriver final : public Driver {
     CUmodule module = nullptr;
     const CUresult result = api().module_load(&module, image.data);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_INVALID_IMAGE) {
-      throw UserError("{} is {}, and this octet holds kernels for {}: build it for that architecture, or run on the CPU",
-                      facts_.name, facts_.arch, kKernelArch);
+      throw UserError(
+          "{} is {}, and this octet holds kernels for {}: build it for that architecture, or run on the CPU",
+          facts_.name, facts_.arch, kKernelArch);
     }
     api().check_result(result, "loading kernels");
     modules_.push_back(module);

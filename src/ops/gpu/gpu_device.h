@@ -1,0 +1,90 @@
+// The GPU as a device of the op table: a driver, its kernels, and the launch shapes that follow from an op's sizes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/driver.h"
+#include "ops/backend.h"
+
+namespace octet::ops::gpu {
+
+using Index = std::int64_t;
+using octet::gpu::LaunchShape;
+
+class GpuDevice final : public Device {
+ public:
+  GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, fp8::FormatFamily family)
+      : driver_(std::move(driver)), family_(family) {}
+
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
+  [[nodiscard]] ArenaAllocator allocator() override;
+
+  [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
+  [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
+
+  /// Launches the kernel of that name with one struct of arguments.
+  template <typename Arguments>
+  void launch(const std::string& kernel, const LaunchShape& shape, const Arguments& arguments) const {
+    if (shape.blocks_x == 0 || shape.blocks_y == 0) return;  // an empty tensor
+    driver_->launch(driver_->kernel(kernel), shape, &arguments, sizeof arguments);
+  }
+
+ private:
+  std::unique_ptr<octet::gpu::Driver> driver_;
+  fp8::FormatFamily family_;
+};
+
+[[nodiscard]] inline const GpuDevice& gpu(const Device& device) {
+  return static_cast<const GpuDevice&>(device);
+}
+
+/// A launch in which a block takes row after row, each held in registers: see kernels/row.h.
+struct RowLaunch {
+  int vectors;  ///< of eight elements, a thread
+  LaunchShape shape;
+
+  [[nodiscard]] Index blocks() const { return shape.blocks_x; }
+};
+
+/// UserError where a row is longer than any instance holds.
+[[nodiscard]] RowLaunch row_launch(const Device& device, Index rows, Index cols);
+
+/// "<kernel>_<format>_<vectors>"
+[[nodiscard]] std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch);
+
+/// Blocks of `threads` that cover `count` items.
+[[nodiscard]] inline unsigned blocks_for(Index count, unsigned threads) {
+  return static_cast<unsigned>((count + threads - 1) / threads);
+}
+
+/// Whether rows of `cols` elements of T that start at `data` are all at multiples of 16 bytes. Sizes alone decide in a
+/// plan, where pointers are null.
+template <typename T>
+[[nodiscard]] bool rows_aligned(const T* data, Index cols) {
+  return static_cast<std::size_t>(cols) * sizeof(T) % 16 == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+/// Cuts a workspace into pieces at multiples of 256 bytes, in the same order when measuring and when running.
+class WorkspaceCutter {
+ public:
+  WorkspaceCutter() = default;
+  explicit WorkspaceCutter(Workspace workspace) : base_(workspace.data()) {}
+
+  template <typename T>
+  [[nodiscard]] T* take(Index count) {
+    T* piece = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+    used_ += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
+    return piece;
+  }
+  [[nodiscard]] std::size_t used() const { return used_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+}  // namespace octet::ops::gpu

@@ -1,0 +1,70 @@
+// Launches of RMSNorm.
+#include "kernels/arguments.h"
+#include "ops/gpu/entries.h"
+#include "ops/gpu/measured.h"
+
+namespace octet::ops::gpu {
+namespace {
+
+struct ForwardPlan {
+  RowLaunch launch;
+  bf16* partials;
+};
+
+ForwardPlan plan(const Device& device, const RmsNormForward& op, WorkspaceCutter& cutter) {
+  const RowLaunch launch = row_launch(device, op.rows, op.dim);
+  return {launch, column_partials(cutter, op.columns, launch, op.dim)};
+}
+
+struct BackwardPlan {
+  RowLaunch launch;
+  float* weight_partials;
+  bf16* partials;
+};
+
+BackwardPlan plan(const Device& device, const RmsNormBackward& op, WorkspaceCutter& cutter) {
+  const RowLaunch launch = row_launch(device, op.rows, op.dim);
+  auto* weight_partials = cutter.take<float>(launch.blocks() * op.dim);
+  return {launch, weight_partials, column_partials(cutter, op.columns, launch, op.dim)};
+}
+
+}  // namespace
+
+std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward& op) {
+  WorkspaceCutter cutter;
+  (void)plan(device, op, cutter);
+  return cutter.used();
+}
+
+void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspace) {
+  WorkspaceCutter cutter(workspace);
+  const auto [launch, partials] = plan(device, op, cutter);
+  const bool aligned = rows_aligned(op.x, op.dim) && rows_aligned(op.y, op.dim) && rows_aligned(op.delta, op.dim);
+  gpu(device).launch(
+      row_kernel("rmsnorm_forward", op.codes.rule.format(), launch), launch.shape,
+      kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out, op.y, op.rstd,
+                              measured(op.codes, partials), op.rows, static_cast<int>(op.dim), op.eps, aligned});
+  fold_columns(gpu(device), partials, op.columns, launch, op.dim);
+}
+
+std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackward& op) {
+  WorkspaceCutter cutter;
+  (void)plan(device, op, cutter);
+  return cutter.used();
+}
+
+void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace) {
+  WorkspaceCutter cutter(workspace);
+  const auto [launch, weight_partials, partials] = plan(device, op, cutter);
+  const bool aligned = rows_aligned(op.x, op.dim) && rows_aligned(op.dx, op.dim);
+  gpu(device).launch(row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
+                     kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr,
+                                              op.dx, weight_partials, measured(op.codes, partials), op.rows,
+                                              static_cast<int>(op.dim), aligned});
+  gpu(device).launch(
+      "sum_columns", {.blocks_x = blocks_for(op.dim, 256), .threads = 256},
+      kernels::SumColumns{weight_partials, op.dweight, static_cast<int>(launch.blocks()), static_cast<int>(op.dim)});
+  fold_columns(gpu(device), partials, op.columns, launch, op.dim);
+}
+
+}  // namespace octet::ops::gpu
