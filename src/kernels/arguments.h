@@ -81,6 +81,13 @@ struct MakeScales {
   fp8::ScaleRule rule;
 };
 
+/// to[i] = from[0].
+struct RepeatScale {
+  const float* from;
+  float* to;  // [count]
+  std::int64_t count;
+};
+
 /// Codes of x [rows, cols] under known scales. A null layout is not wanted.
 struct CastTiles {
   const bf16* x;

@@ -45,6 +45,11 @@ OCTET_DEVICE void make_one_scale(const MakeScales& a) {
   a.scale_inverse[0] = fp8::inverse(scale);
 }
 
+OCTET_DEVICE void repeat_scale(const RepeatScale& a) {
+  const Index i = Index{block_index()} * thread_count() + thread_index();
+  if (i < a.count) a.to[i] = a.from[0];
+}
+
 constexpr int kTile = 64;  // rows and columns that a block casts at once
 
 /// Where the code of (row, column) of a tile lies in shared memory, transposed: columns are padded by four bytes, so
@@ -143,6 +148,7 @@ OCTET_DEVICE void sum_columns(const SumColumns& a) {
 }  // namespace octet::kernels
 
 OCTET_ROW_KERNELS(quantize_rows, QuantizeRows, quantize_rows)
+OCTET_SIMPLE_KERNEL(256, repeat_scale, RepeatScale, repeat_scale)
 OCTET_SIMPLE_KERNEL(256, make_scales, MakeScales, make_scales)
 OCTET_SIMPLE_KERNEL(1024, make_one_scale, MakeScales, make_one_scale)
 OCTET_SIMPLE_KERNEL(256, fold_columns, FoldColumns, fold_columns)

@@ -79,7 +79,7 @@ OCTET_DEVICE std::uint16_t block_max(std::uint32_t halves, std::uint32_t* shared
 }  // namespace octet::kernels
 
 // A kernel of one instance: `body` is a device function of octet::kernels that takes the arguments.
-#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                                 \
+#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                          \
   OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::body(arguments);                                                        \
+    octet::kernels::body(arguments);                                                 \
   }

@@ -17,6 +17,10 @@ void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace
 void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace);
 [[nodiscard]] std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op);
 
+// products.cpp
+void gemm(Device& device, const Gemm& op, Workspace workspace);
+[[nodiscard]] std::size_t gemm_workspace(const Device& device, const Gemm& op);
+
 // casts.cpp
 void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace);
 [[nodiscard]] std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op);

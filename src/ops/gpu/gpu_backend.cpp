@@ -1,6 +1,7 @@
 // The GPU's op table.
 #include "ops/gpu/gpu_backend.h"
 
+#include "gpu/cuda/cublaslt.h"
 #include "gpu/cuda/cuda_driver.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/gpu_device.h"
@@ -18,6 +19,7 @@ OpTable make_table() {
   std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace};
   std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};
   std::get<Entry<Cast>>(table) = {&cast, &cast_workspace};
+  std::get<Entry<Gemm>>(table) = {&gemm, &gemm_workspace};
   return table;
 }
 
@@ -25,8 +27,10 @@ OpTable make_table() {
 }  // namespace gpu
 
 std::unique_ptr<Backend> make_cuda_backend(int device) {
+  auto driver = octet::gpu::open_cuda(device);
+  auto products = octet::gpu::open_cublaslt(*driver);
   return std::make_unique<Backend>(
-      "cuda", std::make_unique<gpu::GpuDevice>(octet::gpu::open_cuda(device), fp8::FormatFamily::ocp),
+      "cuda", std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), fp8::FormatFamily::ocp),
       gpu::make_table());
 }
 

@@ -25,8 +25,8 @@ int blocks_per_multiprocessor(unsigned threads) {
 
 std::string GpuDevice::description() const {
   const octet::gpu::DeviceFacts& facts = driver_->facts();
-  return fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}", facts.name, facts.arch, facts.multiprocessors,
-                     static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime);
+  return fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}, {}", facts.name, facts.arch, facts.multiprocessors,
+                     static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime, products_->description());
 }
 
 ArenaAllocator GpuDevice::allocator() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/driver.h"
+#include "gpu/products.h"
 #include "ops/backend.h"
 
 namespace octet::ops::gpu {
@@ -16,14 +17,16 @@ using octet::gpu::LaunchShape;
 
 class GpuDevice final : public Device {
  public:
-  GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, fp8::FormatFamily family)
-      : driver_(std::move(driver)), family_(family) {}
+  GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, std::unique_ptr<octet::gpu::Products> products,
+            fp8::FormatFamily family)
+      : driver_(std::move(driver)), products_(std::move(products)), family_(family) {}
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
   [[nodiscard]] ArenaAllocator allocator() override;
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
+  [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
 
   /// Launches the kernel of that name with one struct of arguments.
@@ -35,6 +38,7 @@ class GpuDevice final : public Device {
 
  private:
   std::unique_ptr<octet::gpu::Driver> driver_;
+  std::unique_ptr<octet::gpu::Products> products_;
   fp8::FormatFamily family_;
 };
 

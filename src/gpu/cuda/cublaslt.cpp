@@ -1,0 +1,251 @@
+#include "gpu/cuda/cublaslt.h"
+
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "core/error.h"
+#include "gpu/cuda/cublaslt_algorithms.h"
+#include "gpu/driver.h"
+#include "gpu/dynamic_library.h"
+
+namespace octet::gpu {
+namespace {
+
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
+constexpr int kMostProposals = 8;
+
+/// The functions of cuBLASLt that we call.
+struct Api {
+  DynamicLibrary library;
+  decltype(&cublasLtGetVersion) get_version = nullptr;
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtDestroy) destroy = nullptr;
+  decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+
+  explicit Api(DynamicLibrary found) : library(std::move(found)) {
+    library.bind("cublasLtGetVersion", get_version);
+    library.bind("cublasLtCreate", create);
+    library.bind("cublasLtDestroy", destroy);
+    library.bind("cublasLtMatmulDescCreate", desc_create);
+    library.bind("cublasLtMatmulDescDestroy", desc_destroy);
+    library.bind("cublasLtMatmulDescSetAttribute", desc_set);
+    library.bind("cublasLtMatrixLayoutCreate", layout_create);
+    library.bind("cublasLtMatrixLayoutDestroy", layout_destroy);
+    library.bind("cublasLtMatmulPreferenceCreate", preference_create);
+    library.bind("cublasLtMatmulPreferenceDestroy", preference_destroy);
+    library.bind("cublasLtMatmulPreferenceSetAttribute", preference_set);
+    library.bind("cublasLtMatmulAlgoGetHeuristic", get_heuristic);
+    library.bind("cublasLtMatmul", matmul);
+  }
+};
+
+void check_status(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw Failure("cuBLASLt failed at {}: status {}", what, static_cast<int>(status));
+}
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return CUDA_R_16BF;
+    case DType::f32:
+      return CUDA_R_32F;
+    case DType::e4m3fn:
+      return CUDA_R_8F_E4M3;
+    case DType::e5m2:
+      return CUDA_R_8F_E5M2;
+    default:
+      throw Failure("cuBLASLt has no products of {}", name(dtype));
+  }
+}
+
+/// Everything but pointers: what a plan depends on.
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DType, DType, DType, bool, bool, fp8::ScaleAxis, bool,
+                       fp8::Accumulation>;
+
+Key key_of(const Product& p) {
+  return {p.m,      p.n,          p.k,           p.a.dtype, p.b.dtype, p.d_dtype, p.a.transposed, p.b.transposed,
+          p.a.axis, p.accumulate, p.accumulation};
+}
+
+char layout_letter(const Product& p) {
+  if (p.a.transposed) return p.b.transposed ? '2' : 'a';
+  return p.b.transposed ? 'b' : '0';
+}
+
+/// A product as cuBLASLt sees it. Its matrices are column-major: our D [m, n] is its D^T [n, m], so that our B is its
+/// first operand and our A its second.
+class Plan {
+ public:
+  Plan(const Api& api, cublasLtHandle_t handle, const Product& p) : api_(api) {
+    const bool fp8 = p.a.dtype != DType::bf16;
+    check_status(api_.desc_create(&desc_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_N : CUBLAS_OP_T);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (fp8) {
+      const std::int32_t mode = p.a.axis == fp8::ScaleAxis::row ? CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
+                                                                : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode);
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
+      set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{p.accumulation == fp8::Accumulation::fast});
+      set_scales(p);  // the heuristic wants to see pointers
+    }
+    first_ = layout(p.b, p.n, p.k);
+    second_ = layout(p.a, p.m, p.k);
+    check_status(api_.layout_create(&result_, data_type(p.d_dtype), static_cast<std::uint64_t>(p.n),
+                                    static_cast<std::uint64_t>(p.m), p.n),
+                 "describing a matrix");
+    propose(handle);
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  ~Plan() {
+    if (result_ != nullptr) api_.layout_destroy(result_);
+    if (second_ != nullptr) api_.layout_destroy(second_);
+    if (first_ != nullptr) api_.layout_destroy(first_);
+    if (desc_ != nullptr) api_.desc_destroy(desc_);
+  }
+
+  [[nodiscard]] int proposals() const { return static_cast<int>(proposals_.size()); }
+  void choose(int proposal) { chosen_ = std::min(proposal, proposals() - 1); }
+
+  void run(cublasLtHandle_t handle, const Product& p, void* workspace, void* stream) {
+    if (p.a.dtype != DType::bf16) set_scales(p);
+    const float one = 1.0F;
+    const float beta = p.accumulate ? 1.0F : 0.0F;
+    check_status(api_.matmul(handle, desc_, &one, p.b.data, first_, p.a.data, second_, &beta, p.d, result_, p.d,
+                             result_, &proposals_[static_cast<std::size_t>(chosen_)].algo, workspace, kWorkspaceBytes,
+                             static_cast<cudaStream_t>(stream)),
+                 "a product");
+  }
+
+ private:
+  template <typename T>
+  void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    check_status(api_.desc_set(desc_, attribute, &value, sizeof value), "describing a product");
+  }
+
+  void set_scales(const Product& p) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, static_cast<const void*>(p.b.scale_inverse));
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, static_cast<const void*>(p.a.scale_inverse));
+  }
+
+  /// [outer, k] row by row is a column-major k x outer; stored transposed it is outer x k.
+  [[nodiscard]] cublasLtMatrixLayout_t layout(const ProductOperand& operand, std::int64_t outer, std::int64_t k) const {
+    const std::int64_t rows = operand.transposed ? outer : k;
+    const std::int64_t cols = operand.transposed ? k : outer;
+    cublasLtMatrixLayout_t made = nullptr;
+    check_status(api_.layout_create(&made, data_type(operand.dtype), static_cast<std::uint64_t>(rows),
+                                    static_cast<std::uint64_t>(cols), rows),
+                 "describing a matrix");
+    return made;
+  }
+
+  void propose(cublasLtHandle_t handle) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check_status(api_.preference_create(&preference), "stating preferences");
+    api_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes, sizeof kWorkspaceBytes);
+    proposals_.resize(kMostProposals);
+    int found = 0;
+    const cublasStatus_t status = api_.get_heuristic(handle, desc_, first_, second_, result_, result_, preference,
+                                                     kMostProposals, proposals_.data(), &found);
+    api_.preference_destroy(preference);
+    proposals_.resize(status == CUBLAS_STATUS_SUCCESS ? static_cast<std::size_t>(found) : 0);
+  }
+
+  const Api& api_;
+  cublasLtMatmulDesc_t desc_ = nullptr;
+  cublasLtMatrixLayout_t first_ = nullptr;
+  cublasLtMatrixLayout_t second_ = nullptr;
+  cublasLtMatrixLayout_t result_ = nullptr;
+  std::vector<cublasLtMatmulHeuristicResult_t> proposals_;
+  int chosen_ = 0;
+};
+
+class CublasLt final : public Products {
+ public:
+  CublasLt(Driver& driver, DynamicLibrary library) : driver_(driver), api_(std::move(library)) {
+    check_status(api_.create(&handle_), "starting");
+  }
+  CublasLt(const CublasLt&) = delete;
+  CublasLt& operator=(const CublasLt&) = delete;
+  ~CublasLt() override {
+    plans_.clear();
+    api_.destroy(handle_);
+  }
+
+  [[nodiscard]] std::size_t workspace_bytes() const override { return kWorkspaceBytes; }
+
+  void run(const Product& product, void* workspace) override {
+    auto& plan = plans_[key_of(product)];
+    if (!plan) plan = make_plan(product);
+    plan->run(handle_, product, workspace, driver_.native_stream());
+  }
+
+  [[nodiscard]] std::string description() const override {
+    const std::size_t version = api_.get_version();
+    return fmt::format("cuBLASLt {}.{}.{}, {}", version / 10000, version % 10000 / 100, version % 100,
+                       api_.library.path());
+  }
+  [[nodiscard]] std::string untuned() const override { return fmt::format("{}", fmt::join(untuned_, "\n")); }
+
+ private:
+  std::unique_ptr<Plan> make_plan(const Product& p) {
+    auto plan = std::make_unique<Plan>(api_, handle_, p);
+    if (plan->proposals() == 0) {
+      throw Failure("{} has no way to compute [{}, {}] = [{}, {}] {} x [{}, {}] {}", description(), p.m, p.n, p.m, p.k,
+                    name(p.a.dtype), p.n, p.k, name(p.b.dtype));
+    }
+    if (plan->proposals() == 1) return plan;  // nothing to choose
+    const char output = p.d_dtype == DType::bf16 ? 'b' : p.accumulate ? '+' : 'f';
+    const char operands = p.a.dtype == DType::bf16 ? 'b' : '8';
+    const auto known = std::find_if(kCublasLtChoices.begin(), kCublasLtChoices.end(), [&](const CublasLtChoice& each) {
+      return each.version == api_.get_version() && each.m == p.m && each.n == p.n && each.k == p.k &&
+             each.operands == operands && each.layout == layout_letter(p) && each.output == output;
+    });
+    if (known != kCublasLtChoices.end()) {
+      plan->choose(known->choice);
+    } else {
+      untuned_.insert(fmt::format("[{}, {}] over {}, {} operands", p.m, p.n, p.k, name(p.a.dtype)));
+    }
+    return plan;
+  }
+
+  Driver& driver_;
+  Api api_;
+  cublasLtHandle_t handle_ = nullptr;
+  std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::set<std::string> untuned_;
+};
+
+}  // namespace
+
+std::unique_ptr<Products> open_cublaslt(Driver& driver) {
+  constexpr std::array<std::string_view, 2> kNames{"libcublasLt.so.13", "libcublasLt.so.12"};
+  const auto directories = library_directories("cublas");
+  auto library = DynamicLibrary::find(kNames, directories);
+  if (!library) {
+    throw UserError(
+        "there is no libcublasLt.so.13: install the CUDA toolkit or the PyPI package nvidia-cublas, and name its "
+        "directory in OCTET_LIBRARY_PATH where it is not found");
+  }
+  return std::make_unique<CublasLt>(driver, std::move(*library));
+}
+
+}  // namespace octet::gpu

@@ -1,0 +1,53 @@
+// Matrix products of a vendor's library behind one narrow interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/dtype.h"
+#include "fp8/recipe.h"
+
+namespace octet::gpu {
+
+class Driver;
+
+/// One side, seen as [outer, k]; a bf16 one may lie transposed, as [k, outer].
+struct ProductOperand {
+  const void* data = nullptr;
+  const float* scale_inverse = nullptr;  ///< of codes: [1] or [outer], as `axis` says
+  DType dtype = DType::bf16;
+  fp8::ScaleAxis axis = fp8::ScaleAxis::none;
+  bool transposed = false;
+};
+
+/// D[m, n] = A[m, k] B[n, k]^T, or D += with `accumulate`. Codes of both sides have the same scale axis.
+struct Product {
+  ProductOperand a, b;
+  void* d = nullptr;
+  DType d_dtype = DType::bf16;  ///< or f32
+  std::int64_t m = 0, n = 0, k = 0;
+  bool accumulate = false;
+  fp8::Accumulation accumulation = fp8::Accumulation::full;
+};
+
+class Products {
+ public:
+  Products() = default;
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  virtual ~Products() = default;
+
+  /// Scratch bytes that any product may use.
+  [[nodiscard]] virtual std::size_t workspace_bytes() const = 0;
+  /// Puts the product on the driver's stream. Throws Failure, with the shape, where the library has no way to compute
+  /// it.
+  virtual void run(const Product& product, void* workspace) = 0;
+  /// "cuBLASLt 13.1.0, /usr/.../libcublasLt.so.13"
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// Shapes whose algorithm stands in no table and was the library's first choice, one line each.
+  [[nodiscard]] virtual std::string untuned() const = 0;
+};
+
+}  // namespace octet::gpu
