@@ -202,6 +202,7 @@ void Linear::forward(ops::Executor& run, LinearOperand& x, const Tensor& y, Inpu
     if (!forward_codes_) {
       weight_codes = forward_weight_codes(run.memory());
       cast_weight_into(run, &weight_codes, nullptr);
+      run.observe(name_ + ".weight_scale", weight_codes.scale_inverse.tensor());
     }
     gemm.a = x.rows.operand();
     gemm.b = forward_codes_ ? forward_codes_.operand() : weight_codes.operand();

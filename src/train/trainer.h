@@ -11,6 +11,7 @@
 #include "io/config.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
+#include "train/event_log.h"
 #include "train/run_directory.h"
 #include "train/run_record.h"
 
@@ -62,6 +63,7 @@ class Trainer {
   void begin_or_resume();
   [[nodiscard]] StepRecord run_step(std::int64_t step);
   void handle_non_finite(StepRecord& record);
+  void append(const StepRecord& record);
   [[nodiscard]] double validation_loss();
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
@@ -78,6 +80,7 @@ class Trainer {
   std::optional<Loader> loader_;
   std::optional<ValidationLoader> validation_;
   std::optional<RunDirectory> directory_;
+  std::optional<EventLog> events_;  ///< with logging.tensorboard
   RunFacts facts_;
   std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock
