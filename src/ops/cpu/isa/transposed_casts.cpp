@@ -37,9 +37,11 @@ using PaddedRow = bf16[kColumnBlock];
   return padded;
 }
 
-/// Asks for values that are needed some rows later: a processor's own look-ahead ends with the short piece of a row.
+/// How long before its turn a row is asked for: a processor's own look-ahead ends with the short piece of a row.
+constexpr Index kRowsAhead = 8;
+
+/// Asks for values that are needed some rows later.
 [[gnu::always_inline]] inline void prefetch_later_row(const ColumnBlock& block, const bf16* x) {
-  constexpr Index kRowsAhead = 8;
   __builtin_prefetch(x + kRowsAhead * block.stride);
 }
 
@@ -100,10 +102,13 @@ using ColumnTile = std::uint8_t[kTileSize][kTileSize];
   }
 }
 
-/// The codes as stored of a row's part in the block.
+/// The codes as stored of a row's part in the block. Asks for the lines that a later row goes to.
 template <fp8::Format F>
 [[gnu::always_inline]] inline void encode_stored(const ColumnBlock& block, const bf16* x, float scale,
                                                  std::uint8_t* codes) {
+  for (Index col = 0; col < block.width; col += kTileSize) {
+    __builtin_prefetch(codes + kRowsAhead * block.stride + col, 1);
+  }
   const PairScales scales{splat(scale), splat(scale)};
   std::uint8_t row[kColumnBlock];
   for (Index col = 0; col < block.padded_width(); col += kPairLanes) encode_pairs<F>(x + col, scales, row + col);
