@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "ops/cpu/cpu_backend.h"
+#include "train/model_setup.h"
 
 namespace octet::cli {
 namespace {
 
 struct SelftestOptions {
+  std::string device = "cpu";
   bool thorough = false;
   bool json = false;
 };
@@ -29,6 +30,8 @@ nlohmann::ordered_json to_json(const std::string& device, const std::vector<ops:
                    {"verdict", verdict(r)},
                    {"cases", r.cases},
                    {"failures", r.failures},
+                   {"refused", r.refused},
+                   {"refusal", r.refusal},
                    {"worst_error_of_allowed", r.worst_error},
                    {"digest", fmt::format("{:016x}", r.digest)},
                    {"message", r.message}});
@@ -37,7 +40,7 @@ nlohmann::ordered_json to_json(const std::string& device, const std::vector<ops:
 }
 
 void run(const SelftestOptions& options, Session& session) {
-  const auto backend = ops::make_cpu_backend();
+  const auto backend = open_device(options.device);
   const auto results =
       ops::run_selftest(*backend, options.thorough ? ops::SelftestLevel::thorough : ops::SelftestLevel::quick);
   bool good = true;
@@ -47,10 +50,11 @@ void run(const SelftestOptions& options, Session& session) {
     fmt::print("{}\n", to_json(backend->device().description(), results).dump(2));
     return;
   }
-  fmt::print("device cpu: {}\n{:<20} {:>6} {:>24}  {}\n", backend->device().description(), "op", "cases",
-             "worst error / allowed", "verdict");
+  fmt::print("device {}: {}\n{:<20} {:>6} {:>8} {:>24}  {}\n", backend->name(), backend->device().description(), "op",
+             "cases", "refused", "worst error / allowed", "verdict");
   for (const auto& r : results) {
-    fmt::print("{:<20} {:>6} {:>24.3f}  {}\n", r.op, r.cases, r.worst_error, verdict(r));
+    fmt::print("{:<20} {:>6} {:>8} {:>24.3f}  {}{}\n", r.op, r.cases, r.refused, r.worst_error, verdict(r),
+               r.refused == 0 ? "" : "; refused: " + r.refusal);
     if (!r.message.empty()) fmt::print("  {}\n", r.message);
   }
   fmt::print("{}\n", good ? "all ops agree with the oracle" : "FAILED: this device is not to be trusted with training");
@@ -62,6 +66,7 @@ void add_selftest(CLI::App& app, Session& session) {
   auto options = std::make_shared<SelftestOptions>();
   CLI::App* command =
       app.add_subcommand("selftest", "Check every op of the device against the double-precision oracle");
+  command->add_option("--device", options->device, "The device to check: cpu, cuda or cuda:N (default cpu)");
   command->add_flag("--thorough", options->thorough, "More and larger shapes");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &session] { run(*options, session); });

@@ -60,6 +60,8 @@ class Driver {
 
   /// Device memory for as long as the pointer lives. UserError, with what is free, where the device cannot give it.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
+  /// Memory that the host addresses too, at the same place: small and slow. The host reads it after `finish`.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_shared(std::size_t bytes) = 0;
   virtual void upload(void* to, const void* from, std::size_t bytes) = 0;  ///< from host memory, which may change after
   virtual void download(void* to, const void* from, std::size_t bytes) = 0;  ///< to host memory; waits
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;      ///< within the device

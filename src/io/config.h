@@ -30,7 +30,6 @@ struct Config {
   enum class SavedInputs { codes, bf16 };
   enum class HeadPrecision { bf16, fp8 };
   enum class Accumulation { recipe, fast, full };
-  enum class Device { cpu };
 
   struct RopeScaling {
     double factor = 1.0;
@@ -137,7 +136,7 @@ struct Config {
   };
 
   struct Runtime {
-    Device device = Device::cpu;
+    std::string device = "cpu";
     std::int64_t threads = 0;
     bool operator==(const Runtime&) const = default;
   };
@@ -191,9 +190,6 @@ constexpr auto config_choices(Config::HeadPrecision) {
 }
 constexpr auto config_choices(Config::Accumulation) {
   return std::array<std::string_view, 3>{"recipe", "fast", "full"};
-}
-constexpr auto config_choices(Config::Device) {
-  return std::array<std::string_view, 1>{"cpu"};
 }
 
 /// The TOML name of a choice: config_name(Config::Decay::sqrt) is "sqrt".

@@ -236,7 +236,8 @@ std::vector<ConfigField> run_fields() {
       field<logging, &C::Logging::histogram_interval>("logging.histogram_interval", optional, between(0, max_steps),
                                                       "steps between histograms of the FP8 scales in TensorBoard; 0 is "
                                                       "never"),
-      field<&C::runtime, &C::Runtime::device>("runtime.device", optional, any, "where the run computes"),
+      field<&C::runtime, &C::Runtime::device>("runtime.device", optional, any,
+                                              "where the run computes: cpu, cuda (the first GPU) or cuda:N"),
       field<&C::runtime, &C::Runtime::threads>("runtime.threads", optional, between(0, max_threads),
                                                "CPU threads; 0 takes every core"),
   };
@@ -306,7 +307,8 @@ std::string_view canonical_choice(const ConfigField& field, std::string_view nam
 }
 
 std::optional<std::string> config_violation(const ConfigField& field, const ConfigValue& value) {
-  if (const auto* name = std::get_if<std::string>(&value)) {  // every single string is a choice
+  if (const auto* name = std::get_if<std::string>(&value)) {
+    if (field.choices.empty()) return std::nullopt;  // free text
     if (std::find(field.choices.begin(), field.choices.end(), *name) != field.choices.end()) return std::nullopt;
     return fmt::format("must be {}, is \"{}\"", fmt::join(field.choices, " or "), printable(*name));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,7 +20,8 @@
 
 namespace octet::ops {
 
-/// What runs the kernels. Each backend derives its own: threads and matrix library here, streams there.
+/// What runs the kernels. Each backend derives its own: threads and matrix library here, streams there. Unless it says
+/// otherwise its memory is the host's and an op is done when its run returns.
 class Device {
  public:
   Device() = default;
@@ -32,6 +34,14 @@ class Device {
   /// The FP8 formats the device computes with; both families for a CPU.
   [[nodiscard]] virtual std::vector<fp8::FormatFamily> families() const = 0;
   [[nodiscard]] virtual ArenaAllocator allocator() = 0;
+  /// Memory that host and device address alike, for single ops with little data. The host reads it after `finish`.
+  [[nodiscard]] virtual ArenaAllocator shared_allocator() { return allocator(); }
+
+  /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.
+  virtual void upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  virtual void download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  /// Waits for all ops that were run. Throws Failure where the device failed at one.
+  virtual void finish() {}
 };
 
 using Workspace = std::span<std::byte>;
@@ -41,6 +51,9 @@ struct Entry {
   void (*run)(Device& device, const Op& op, Workspace workspace) = nullptr;
   /// Scratch bytes that `run` needs, from sizes alone; null where it needs none.
   std::size_t (*workspace_bytes)(const Device& device, const Op& op) = nullptr;
+  /// Why the device cannot run the op at these sizes and formats; null where it can, and where `refuses` itself is
+  /// null.
+  const char* (*refuses)(const Op& op) = nullptr;
 };
 
 template <typename... Ops>
@@ -67,6 +80,12 @@ class Backend {
   [[nodiscard]] std::size_t workspace_bytes(const Op& op) const {
     const auto measure = entry<Op>().workspace_bytes;
     return measure == nullptr ? 0 : measure(*device_, op);
+  }
+  /// Why the op cannot be run at its sizes and formats; null where it can.
+  template <typename Op>
+  [[nodiscard]] const char* refusal(const Op& op) const {
+    const auto refuses = entry<Op>().refuses;
+    return refuses == nullptr ? nullptr : refuses(op);
   }
   /// Throws Failure where the backend lacks the op.
   template <typename Op>

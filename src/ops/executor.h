@@ -45,7 +45,11 @@ class Executor {
       const auto floats = static_cast<std::int64_t>((scratch_bytes + sizeof(float) - 1) / sizeof(float));
       scratch = memory_->allocate(Op::name, DType::f32, 1, floats, MemoryClass::workspace);
     }
-    if (memory_->planning()) return;
+    if (memory_->planning()) {  // a dry run finds out what the device cannot do
+      if (const char* reason = backend_->refusal(op))
+        throw UserError("{} cannot run {}: {}", backend_->name(), Op::name, reason);
+      return;
+    }
     const auto begin = std::chrono::steady_clock::now();
     backend_->run(op, scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes())
                               : Workspace());

@@ -33,6 +33,7 @@ struct CudaApi {
   decltype(&cuCtxSetCurrent) context_set_current = nullptr;
   decltype(&cuMemGetInfo) mem_get_info = nullptr;
   decltype(&cuMemAlloc) mem_alloc = nullptr;
+  decltype(&cuMemAllocManaged) mem_alloc_managed = nullptr;
   decltype(&cuMemFree) mem_free = nullptr;
   decltype(&cuMemcpyHtoDAsync) memcpy_to_device = nullptr;
   decltype(&cuMemcpyDtoHAsync) memcpy_to_host = nullptr;
@@ -73,6 +74,7 @@ struct CudaApi {
     bind("cuCtxSetCurrent", context_set_current);
     bind("cuMemGetInfo_v2", mem_get_info);
     bind("cuMemAlloc_v2", mem_alloc);
+    bind("cuMemAllocManaged", mem_alloc_managed);
     bind("cuMemFree_v2", mem_free);
     bind("cuMemcpyHtoDAsync_v2", memcpy_to_device);
     bind("cuMemcpyDtoHAsync_v2", memcpy_to_host);
@@ -246,8 +248,13 @@ class CudaDriver final : public Driver {
     const CUresult result = api().mem_alloc(&pointer, bytes);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) throw UserError("{}", out_of_memory(bytes));
     api().check_result(result, "allocating memory");
-    return {reinterpret_cast<std::byte*>(pointer),
-            [context = context_](std::byte* memory) { context->api().mem_free(address(memory)); }};
+    return owned(pointer);
+  }
+
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_shared(std::size_t bytes) override {
+    CUdeviceptr pointer = 0;
+    api().check_result(api().mem_alloc_managed(&pointer, bytes, CU_MEM_ATTACH_GLOBAL), "allocating shared memory");
+    return owned(pointer);
   }
 
   void upload(void* to, const void* from, std::size_t bytes) override {
@@ -336,6 +343,11 @@ class CudaDriver final : public Driver {
  private:
   [[nodiscard]] const CudaApi& api() const { return context_->api(); }
   [[nodiscard]] CUstream stream() const { return context_->stream(); }
+
+  [[nodiscard]] std::shared_ptr<std::byte> owned(CUdeviceptr pointer) const {
+    return {reinterpret_cast<std::byte*>(pointer),
+            [context = context_](std::byte* memory) { context->api().mem_free(address(memory)); }};
+  }
 
   void load(const KernelImage& image) {
     CUmodule module = nullptr;

@@ -29,4 +29,10 @@ void maxima(Device& device, const Maxima& op, Workspace workspace);
 void cast(Device& device, const Cast& op, Workspace workspace);
 [[nodiscard]] std::size_t cast_workspace(const Device& device, const Cast& op);
 
+// refusals.cpp: why the device cannot run an op at its sizes and formats, or null
+[[nodiscard]] const char* refuse_gemm(const Gemm& op);
+[[nodiscard]] const char* refuse_cast(const Cast& op);
+/// Of any op that leaves codes of its rows, `cols` long.
+[[nodiscard]] const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols);
+
 }  // namespace octet::ops::gpu

@@ -37,6 +37,10 @@ ArenaAllocator GpuDevice::allocator() {
   };
 }
 
+ArenaAllocator GpuDevice::shared_allocator() {
+  return [this](std::size_t bytes) { return driver_->allocate_shared(bytes); };
+}
+
 RowLaunch row_launch(const Device& device, Index rows, Index cols) {
   const auto tile =
       std::find_if(kRowTiles.begin(), kRowTiles.end(), [&](const RowTile& each) { return cols <= each.cols_at_most; });

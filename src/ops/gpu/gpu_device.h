@@ -24,6 +24,10 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
   [[nodiscard]] ArenaAllocator allocator() override;
+  [[nodiscard]] ArenaAllocator shared_allocator() override;
+  void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }
+  void download(void* to, const void* from, std::size_t bytes) override { driver_->download(to, from, bytes); }
+  void finish() override { driver_->finish(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }

@@ -18,6 +18,7 @@ namespace octet::ops {
 namespace {
 
 using selftest::OpCheck;
+using selftest::Refused;
 using selftest::Trial;
 
 template <typename Op, typename Case>
@@ -25,6 +26,10 @@ void run_case(const Backend& backend, const Case& c, SelftestResult& result) {
   Trial trial(backend);
   try {
     OpCheck<Op>::run(trial, c);
+  } catch (const Refused& refused) {
+    ++result.refused;
+    result.refusal = refused.reason;
+    return;
   } catch (const std::exception& error) {
     trial.fail(error.what());
   }

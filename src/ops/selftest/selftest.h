@@ -19,6 +19,8 @@ struct SelftestResult {
   bool supported = true;     ///< false: the backend has no such op, and nothing ran
   int cases = 0;             ///< that ran
   int failures = 0;          ///< cases that broke a rule
+  int refused = 0;           ///< cases that the device says it cannot run
+  std::string refusal;       ///< why, of the last of them
   double worst_error = 0;    ///< largest error in units of what its rule allows: at most 1 where all passed
   std::uint64_t digest = 0;  ///< of every output byte: equal for any number of threads
   std::string message;       ///< the first failure: case, element, values; empty where all passed

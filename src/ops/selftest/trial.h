@@ -35,9 +35,14 @@ class Allowance {
 /// factor * x, as an allowance.
 [[nodiscard]] Allowance fraction(double factor, View x);
 
+/// The device says that it cannot run the case.
+struct Refused {
+  const char* reason;
+};
+
 class Trial {
  public:
-  explicit Trial(const Backend& backend) : backend_(backend), allocator_(backend.device().allocator()) {}
+  explicit Trial(const Backend& backend) : backend_(backend), allocator_(backend.device().shared_allocator()) {}
 
   /// A copy of `values` that the op must leave as it is.
   template <typename T>
@@ -71,11 +76,13 @@ class Trial {
   /// Room for the amax of the columns of a bf16 output [..., cols]; nothing where they are not `measured`.
   [[nodiscard]] ColumnMaxima column_maxima(bool measured, Index cols);
 
-  /// Runs the op with exactly the workspace that it asks for, and looks for damaged memory.
+  /// Runs the op with exactly the workspace that it asks for, and looks for damaged memory. Throws Refused.
   template <typename Op>
   void run(const Op& op) {
+    if (const char* reason = backend_.refusal(op)) throw Refused{reason};
     buffers_.emplace_back("its workspace", allocator_, backend_.workspace_bytes(op));
     backend_.run(op, buffers_.back().data());
+    backend_.device().finish();
     look_for_damage();
   }
 

@@ -1,0 +1,35 @@
+// What NVIDIA's GPUs do not compute.
+#include "ops/gpu/entries.h"
+
+namespace octet::ops::gpu {
+namespace {
+
+constexpr const char* kForeignFormat = "the format is fnuz, and this device computes in OCP formats";
+
+bool is_foreign(DType dtype) {
+  return dtype == DType::e4m3fnuz || dtype == DType::e5m2fnuz;
+}
+
+}  // namespace
+
+const char* refuse_gemm(const Gemm& op) {
+  if (is_foreign(op.a.dtype) || is_foreign(op.b.dtype)) return kForeignFormat;
+  if (!op.is_fp8()) return nullptr;
+  if (op.a.axis == ScaleAxis::none || op.b.axis == ScaleAxis::none) return "codes come without scales";
+  if (op.m % 16 != 0 || op.n % 16 != 0 || op.k % 16 != 0) {
+    return "FP8 products take multiples of 16 only: of N, of K and of the tokens of a micro-batch";
+  }
+  if (op.a.dtype == DType::e5m2 && op.b.dtype == DType::e5m2) return "one side of an FP8 product must be e4m3";
+  return nullptr;
+}
+
+const char* refuse_cast(const Cast& op) {
+  return is_foreign(dtype_of(op.rule.format())) ? kForeignFormat : nullptr;
+}
+
+const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols) {
+  if (cols > 32768) return "rows are longer than 32768 elements";
+  return codes.wanted && is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
+}
+
+}  // namespace octet::ops::gpu
