@@ -119,33 +119,11 @@ OCTET_DEVICE void cast_tiles(const CastTiles& a) {
   }
 }
 
-/// amax[c] = the largest of a column of partials.
-OCTET_DEVICE void fold_columns(const FoldColumns& a) {
-  const int col = block_index() * thread_count() + thread_index();
-  if (col >= a.cols) return;
-  std::uint16_t largest = 0;
-  for (int i = 0; i < a.count; ++i) {
-    const std::uint16_t bits = a.partials[Index{i} * a.cols + col].bits;
-    largest = bits > largest ? bits : largest;
-  }
-  a.amax[col] = bf16{largest};
-}
-
-OCTET_DEVICE void sum_columns(const SumColumns& a) {
-  const int col = block_index() * thread_count() + thread_index();
-  if (col >= a.cols) return;
-  float sum = 0;
-  for (int i = 0; i < a.count; ++i) sum += a.partials[Index{i} * a.cols + col];
-  a.sums[col] += sum;
-}
-
 }  // namespace
 }  // namespace octet::kernels
 
 OCTET_ROW_KERNELS(quantize_rows, QuantizeRows, quantize_rows)
 OCTET_SIMPLE_KERNEL(256, make_scales, MakeScales, make_scales)
 OCTET_SIMPLE_KERNEL(1024, make_one_scale, MakeScales, make_one_scale)
-OCTET_SIMPLE_KERNEL(256, fold_columns, FoldColumns, fold_columns)
-OCTET_SIMPLE_KERNEL(256, sum_columns, SumColumns, sum_columns)
 OCTET_SIMPLE_KERNEL(256, cast_tiles_e4m3fn, CastTiles, cast_tiles<octet::fp8::Format::e4m3fn>)
 OCTET_SIMPLE_KERNEL(256, cast_tiles_e5m2, CastTiles, cast_tiles<octet::fp8::Format::e5m2>)

@@ -29,10 +29,10 @@ OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const
 
 // The instances of a row kernel: <name>_<format>_<vectors per thread>. Up to 512 threads: eight vectors reach rows of
 // 32,768.
-#define OCTET_ROW_KERNEL(name, Arguments, body, F, V)                             \
-  OCTET_KERNEL(512)                                                               \
+#define OCTET_ROW_KERNEL(name, Arguments, body, F, V)                      \
+  OCTET_KERNEL(512)                                                        \
   name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::body<octet::fp8::Format::F, V>(arguments);                    \
+    octet::kernels::body<octet::fp8::Format::F, V>(arguments);             \
   }
 #define OCTET_ROW_KERNELS_OF(name, Arguments, body, F) \
   OCTET_ROW_KERNEL(name, Arguments, body, F, 1)        \

@@ -11,13 +11,25 @@ namespace {
 
 OpTable make_table() {
   OpTable table;
+  std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
+  std::get<Entry<EmbeddingBackward>>(table) = {&embedding_backward, nullptr};
   std::get<Entry<RmsNormForward>>(table) = {&rmsnorm_forward, &rmsnorm_forward_workspace};
   std::get<Entry<RmsNormBackward>>(table) = {&rmsnorm_backward, &rmsnorm_backward_workspace};
+  std::get<Entry<Rope>>(table) = {&rope, nullptr};
+  std::get<Entry<AppendToCache>>(table) = {&append_to_cache, nullptr};
+  std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
   std::get<Entry<SwigluForward>>(table) = {&swiglu_forward, &swiglu_forward_workspace};
   std::get<Entry<SwigluBackward>>(table) = {&swiglu_backward, &swiglu_backward_workspace};
   std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace};
   std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};
   std::get<Entry<Cast>>(table) = {&cast, &cast_workspace};
+  std::get<Entry<CastStatistics>>(table) = {&cast_statistics, nullptr};
+  std::get<Entry<CrossEntropy>>(table) = {&cross_entropy, nullptr};
+  std::get<Entry<SumFloats>>(table) = {&sum_floats, &sum_floats_workspace};
+  std::get<Entry<Zero>>(table) = {&zero, nullptr};
+  std::get<Entry<SumOfSquares>>(table) = {&sum_of_squares, &sum_of_squares_workspace};
+  std::get<Entry<AdamW>>(table) = {&adamw, &adamw_workspace};
+  std::get<Entry<FindNonFinite>>(table) = {&find_non_finite, &find_non_finite_workspace};
   return table;
 }
 

@@ -51,6 +51,11 @@ RowLaunch row_launch(const Device& device, Index rows, Index cols) {
   return {tile->vectors, {.blocks_x = static_cast<unsigned>(std::min(rows, most)), .threads = threads}};
 }
 
+unsigned threads_for(const Device& device, Index items, unsigned most) {
+  const auto warp = static_cast<Index>(gpu(device).warp_size());
+  return static_cast<unsigned>(std::clamp<Index>((items + warp - 1) / warp * warp, warp, most));
+}
+
 std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch) {
   return fmt::format("{}_{}_{}", kernel, fp8::name(format), launch.vectors);
 }

@@ -62,7 +62,7 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
                                               op.dx, weight_partials, measured(op.codes, partials), op.rows,
                                               static_cast<int>(op.dim), aligned});
   gpu(device).launch(
-      "sum_columns", {.blocks_x = blocks_for(op.dim, 256), .threads = 256},
+      "sum_columns", column_fold(op.dim),
       kernels::SumColumns{weight_partials, op.dweight, static_cast<int>(launch.blocks()), static_cast<int>(op.dim)});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
 }
