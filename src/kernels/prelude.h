@@ -5,6 +5,7 @@
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
 // OCTET_SHARED                   memory of a block
+// dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
 // sync_block()                   a barrier of the block's threads, ordering shared memory
 // block_any(x)                   the same, and whether x is true in any thread

@@ -43,6 +43,11 @@ OCTET_DEVICE bool block_any(bool x) {
   return __syncthreads_or(x ? 1 : 0) != 0;
 }
 
+OCTET_DEVICE void* dynamic_shared() {
+  extern __shared__ uint4 bytes[];
+  return bytes;
+}
+
 template <typename T>
 OCTET_DEVICE T shuffle_xor(T x, int mask) {
   return __shfl_xor_sync(0xFFFF'FFFFU, x, mask);

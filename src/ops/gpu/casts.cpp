@@ -6,7 +6,8 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr unsigned kTile = 64;
+constexpr unsigned kTileRows = 128;  // as in kernels/casts.cu
+constexpr unsigned kTileCols = 64;
 
 struct CastPlan {
   float* row_scales;
@@ -34,13 +35,13 @@ void make_scales(const GpuDevice& device, const Cast& op, const CastLayout& layo
 
 std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op) {
   WorkspaceCutter cutter;
-  (void)column_partials(cutter, op.columns, row_launch(device, op.rows, op.cols), op.cols);
+  (void)column_partials(cutter, op.columns, row_launch(device, op.rows, op.cols, op.columns.wanted ? 1 : 0), op.cols);
   return cutter.used();
 }
 
 void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
-  const RowLaunch launch = row_launch(device, op.rows, op.cols);
+  const RowLaunch launch = row_launch(device, op.rows, op.cols, op.columns.wanted ? 1 : 0);
   bf16* partials = column_partials(cutter, op.columns, launch, op.cols);
   gpu(device).launch(row_kernel("quantize_rows", op.codes.rule.format(), launch), launch.shape,
                      kernels::QuantizeRows{op.x, measured(op.codes, partials), op.rows, static_cast<int>(op.cols),
@@ -50,13 +51,13 @@ void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) 
 
 std::size_t maxima_workspace(const Device& device, const Maxima& op) {
   WorkspaceCutter cutter;
-  (void)column_partials(cutter, {nullptr, true}, row_launch(device, op.rows, op.cols), op.cols);
+  (void)column_partials(cutter, {nullptr, true}, row_launch(device, op.rows, op.cols, 1), op.cols);
   return cutter.used();
 }
 
 void maxima(Device& device, const Maxima& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
-  const RowLaunch launch = row_launch(device, op.rows, op.cols);
+  const RowLaunch launch = row_launch(device, op.rows, op.cols, 1);
   const ColumnMaxima columns{op.column_amax, true};
   bf16* partials = column_partials(cutter, columns, launch, op.cols);
   const RowCodes no_codes{.amax = op.row_amax};
@@ -79,7 +80,10 @@ void cast(Device& device, const Cast& op, Workspace workspace) {
   make_scales(gpu(device), op, op.transposed, op.column_amax, op.cols, column_scales);
   const std::string kernel = "cast_tiles_" + std::string(fp8::name(op.rule.format()));
   gpu(device).launch(
-      kernel, {.blocks_x = blocks_for(op.cols, kTile), .blocks_y = blocks_for(op.rows, kTile), .threads = 256},
+      kernel,
+      {.blocks_x = blocks_for(op.cols, kTileCols),
+       .blocks_y = std::min(65535U, blocks_for(op.rows, kTileRows)),
+       .threads = 256},
       kernels::CastTiles{op.x, row_scales, column_scales, op.as_stored.codes, op.transposed.codes, op.rows,
                          static_cast<int>(op.cols), op.as_stored.axis == ScaleAxis::row,
                          op.transposed.axis == ScaleAxis::row, rows_aligned(op.x, op.cols) && op.cols % 16 == 0,

@@ -51,8 +51,12 @@ struct RowLaunch {
   [[nodiscard]] Index blocks() const { return shape.blocks_x; }
 };
 
-/// UserError where a row is longer than any instance holds.
-[[nodiscard]] RowLaunch row_launch(const Device& device, Index rows, Index cols);
+/// The longest row that a block holds.
+inline constexpr Index kLongestRow = 32768;
+
+/// `column_folds`: rows of `cols` whose column maxima the kernel keeps in shared memory. UserError where a row is
+/// longer than kLongestRow.
+[[nodiscard]] RowLaunch row_launch(const Device& device, Index rows, Index cols, int column_folds);
 
 /// "<kernel>_<format>_<vectors>"
 [[nodiscard]] std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch);

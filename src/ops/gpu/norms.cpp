@@ -12,7 +12,7 @@ struct ForwardPlan {
 };
 
 ForwardPlan plan(const Device& device, const RmsNormForward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, op.rows, op.dim);
+  const RowLaunch launch = row_launch(device, op.rows, op.dim, op.columns.wanted ? 1 : 0);
   return {launch, column_partials(cutter, op.columns, launch, op.dim)};
 }
 
@@ -23,7 +23,7 @@ struct BackwardPlan {
 };
 
 BackwardPlan plan(const Device& device, const RmsNormBackward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, op.rows, op.dim);
+  const RowLaunch launch = row_launch(device, op.rows, op.dim, op.columns.wanted ? 1 : 0);
   auto* weight_partials = cutter.take<float>(launch.blocks() * op.dim);
   return {launch, weight_partials, column_partials(cutter, op.columns, launch, op.dim)};
 }
