@@ -1,5 +1,7 @@
 // AdamW: an element is read and written once, 2 + 2 bytes of a bf16 weight (or 4 + 4 + 2 with a master), 4 of the
 // gradient, 2 + 2 or 4 + 4 of each moment. Eight neighbours a thread.
+#include <type_traits>
+
 #include "core/random.h"
 #include "kernels/arguments.h"
 #include "kernels/eight.h"
@@ -7,89 +9,81 @@
 namespace octet::kernels {
 namespace {
 
-/// The random bits of eight neighbours, as octet::ops::AdamW lays them out: two elements a Philox block.
-struct RandomWords {
-  std::uint32_t first[8];   // of the weight in the low half, of m in the high half
-  std::uint32_t second[8];  // of v in the low half
+/// The random words of two neighbours, as octet::ops::AdamW lays them out.
+struct RandomPair {
+  std::uint32_t weight[2];  // in the low half; of m in the high half
+  std::uint32_t v[2];       // in the low half
 
-  OCTET_DEVICE void fill(std::uint64_t key, std::uint64_t block, std::uint64_t stream) {
-#pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-      const auto words = philox(key, block + static_cast<std::uint64_t>(pair), stream);
-      first[2 * pair] = words[0];
-      second[2 * pair] = words[1];
-      first[2 * pair + 1] = words[2];
-      second[2 * pair + 1] = words[3];
+  OCTET_DEVICE RandomPair(std::uint64_t key, std::uint64_t block, std::uint64_t stream) {
+    const auto words = philox(key, block, stream);
+    weight[0] = words[0];
+    v[0] = words[1];
+    weight[1] = words[2];
+    v[1] = words[3];
+  }
+  [[nodiscard]] OCTET_DEVICE std::uint32_t m(int i) const { return weight[i] >> 16; }
+};
+
+/// Eight neighbours as memory holds them, in registers: all are loaded before the first is used. `Full`: 16 bytes at a
+/// time; else the first `count`, at any address.
+template <typename T, bool Full>
+struct Held;
+
+template <bool Full>
+struct Held<float, Full> {
+  Eight x;
+
+  OCTET_DEVICE Held(const float* from, Index count) {
+    if constexpr (Full) {
+      load_eight(from, x);
+    } else {
+      load_some(from, count, 0, x);
     }
   }
+  OCTET_DEVICE void store(float* to, Index count) const {
+    if constexpr (Full) {
+      store_eight(to, x);
+    } else {
+      store_some(to, count, x);
+    }
+  }
+  [[nodiscard]] OCTET_DEVICE float at(int i) const { return x[i]; }
+  OCTET_DEVICE void set(int i, float value, std::uint32_t) { x[i] = value; }
 };
 
-OCTET_DEVICE std::uint32_t round_with(float x, std::uint32_t random) {
-  return round_stochastically(x, static_cast<std::uint16_t>(random)).bits;
-}
+template <bool Full>
+struct Held<bf16, Full> {
+  Vector words;
 
-/// Eight floats rounded with the low 16 of `random >> shift`.
-OCTET_DEVICE Vector round_eight(const Eight& x, const std::uint32_t (&random)[8], int shift) {
-  Vector vector;
+  OCTET_DEVICE Held() : words{} {}
+  OCTET_DEVICE Held(const bf16* from, Index count) : words{} {
+    if constexpr (Full) {
+      words = load_16_bytes<Vector>(from);
+    } else {
 #pragma unroll
-  for (int w = 0; w < 4; ++w) {
-    vector.words[w] =
-        round_with(x[2 * w], random[2 * w] >> shift) | (round_with(x[2 * w + 1], random[2 * w + 1] >> shift) << 16);
+      for (int i = 0; i < 8; ++i) {
+        if (i < count) set_bits(i, from[i].bits);
+      }
+    }
   }
-  return vector;
-}
-
-/// To nearest, with the one NaN of to_bf16: a weight has the same bits as the CPU's rounding of the same master.
-OCTET_DEVICE Vector round_to_nearest(const Eight& x) {
-  Vector vector;
-#pragma unroll
-  for (int w = 0; w < 4; ++w) {
-    vector.words[w] = to_bf16(x[2 * w]).bits | (static_cast<std::uint32_t>(to_bf16(x[2 * w + 1]).bits) << 16);
+  OCTET_DEVICE void store(bf16* to, Index count) const {
+    if constexpr (Full) {
+      store_16_bytes(to, words);
+    } else {
+      store_some(to, count, words);
+    }
   }
-  return vector;
-}
-
-/// Loads and stores eight elements, or the first `count` of them at any address.
-template <bool Full, typename T>
-OCTET_DEVICE void load_part(const T* from, Index count, Eight& x) {
-  if constexpr (Full) {
-    load_eight(from, x);
-  } else {
-    load_some(from, count, 0, x);
+  [[nodiscard]] OCTET_DEVICE float at(int i) const {
+    return i % 2 == 0 ? low_half(words.words[i / 2]) : high_half(words.words[i / 2]);
   }
-}
-template <bool Full>
-OCTET_DEVICE void store_part(float* to, Index count, const Eight& x) {
-  if constexpr (Full) {
-    store_eight(to, x);
-  } else {
-    store_some(to, count, x);
+  /// Rounds stochastically with the low 16 of the random bits.
+  OCTET_DEVICE void set(int i, float value, std::uint32_t random) {
+    set_bits(i, round_stochastically(value, static_cast<std::uint16_t>(random)).bits);
   }
-}
-template <bool Full>
-OCTET_DEVICE void store_part(bf16* to, Index count, const Vector& x) {
-  if constexpr (Full) {
-    store_16_bytes(to, x);
-  } else {
-    store_some(to, count, x);
+  OCTET_DEVICE void set_bits(int i, std::uint16_t bits) {
+    std::uint32_t& word = words.words[i / 2];
+    word = i % 2 == 0 ? (word & 0xFFFF'0000U) | bits : (word & 0xFFFFU) | (static_cast<std::uint32_t>(bits) << 16);
   }
-}
-template <bool Full>
-OCTET_DEVICE void store_moment(float* to, Index count, const Eight& x, const std::uint32_t (&)[8], int) {
-  store_part<Full>(to, count, x);
-}
-template <bool Full>
-OCTET_DEVICE void store_moment(bf16* to, Index count, const Eight& x, const std::uint32_t (&random)[8], int shift) {
-  store_part<Full>(to, count, round_eight(x, random, shift));
-}
-
-template <typename A, typename B>
-struct IsSame {
-  static constexpr bool value = false;
-};
-template <typename A>
-struct IsSame<A, A> {
-  static constexpr bool value = true;
 };
 
 /// The settings of a step, as each element needs them.
@@ -105,18 +99,18 @@ struct Settings {
         key(a.scalars->rounding_key) {}
 };
 
-/// Moments and parameter of eight elements after the step.
-OCTET_DEVICE void step_eight(const AdamW& a, const Settings& set, const Eight& gradient, Eight& parameter, Eight& m,
-                             Eight& v) {
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const float g = gradient[i] * set.clip;
-    m[i] = m[i] * a.beta1 + g * (1.0F - a.beta1);
-    v[i] = v[i] * a.beta2 + g * g * (1.0F - a.beta2);
-    const float step = fast_divide(m[i] * set.correction1, sqrtf(v[i] * set.correction2) + a.eps);
-    parameter[i] -= (step + parameter[i] * a.weight_decay) * set.learning_rate;
+/// One element's moments and parameter, before the step and after.
+struct Element {
+  float parameter, m, v;
+
+  OCTET_DEVICE void step(const AdamW& a, const Settings& set, float gradient) {
+    const float g = gradient * set.clip;
+    m = m * a.beta1 + g * (1.0F - a.beta1);
+    v = v * a.beta2 + g * g * (1.0F - a.beta2);
+    const float direction = fast_divide(m * set.correction1, fast_sqrt(v * set.correction2) + a.eps);
+    parameter -= (direction + parameter * a.weight_decay) * set.learning_rate;
   }
-}
+};
 
 /// Elements [col, col + 8) of a row, or those that it has; returns the new weights.
 template <typename Moment, bool has_master, bool Full>
@@ -125,34 +119,43 @@ OCTET_DEVICE Vector update(const AdamW& a, const Settings& set, Index row, Index
   const Index count = a.cols - col;
   auto* m_of = static_cast<Moment*>(a.m) + at;
   auto* v_of = static_cast<Moment*>(a.v) + at;
-  Eight gradient;
-  Eight parameter;
-  Eight m;
-  Eight v;
-  load_part<Full>(a.gradient + at, count, gradient);
+  const Held<float, Full> gradient(a.gradient + at, count);
+  Held<Moment, Full> m(m_of, count);
+  Held<Moment, Full> v(v_of, count);
+  using Parameter = std::conditional_t<has_master, float, bf16>;
+  Parameter* parameter_of = nullptr;
   if constexpr (has_master) {
-    load_part<Full>(a.master + at, count, parameter);
+    parameter_of = a.master + at;
   } else {
-    load_part<Full>(static_cast<const bf16*>(a.weight) + at, count, parameter);
+    parameter_of = a.weight + at;
   }
-  load_part<Full>(static_cast<const Moment*>(m_of), count, m);
-  load_part<Full>(static_cast<const Moment*>(v_of), count, v);
-  RandomWords random;
-  if constexpr (!has_master || IsSame<Moment, bf16>::value) {
-    random.fill(set.key, static_cast<std::uint64_t>(row * ((a.cols + 1) / 2) + col / 2), a.stream);
+  Held<Parameter, Full> parameter(parameter_of, count);
+  Held<bf16, Full> weight;
+  const auto block = static_cast<std::uint64_t>(row * ((a.cols + 1) / 2) + col / 2);
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    // Where nothing is rounded with them, the words are not computed.
+    const RandomPair random(set.key, block + static_cast<std::uint64_t>(i / 2), a.stream);
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      Element element{parameter.at(i + j), m.at(i + j), v.at(i + j)};
+      element.step(a, set, gradient.at(i + j));
+      m.set(i + j, element.m, random.m(j));
+      v.set(i + j, element.v, random.v[j]);
+      parameter.set(i + j, element.parameter, random.weight[j]);
+      // To nearest with to_bf16's one NaN: the same bits as the CPU makes of the same master.
+      if constexpr (has_master) weight.set_bits(i + j, to_bf16(element.parameter).bits);
+    }
   }
-  step_eight(a, set, gradient, parameter, m, v);
-  store_moment<Full>(m_of, count, m, random.first, 16);
-  store_moment<Full>(v_of, count, v, random.second, 0);
-  Vector weight;
+  m.store(m_of, count);
+  v.store(v_of, count);
+  parameter.store(parameter_of, count);
   if constexpr (has_master) {
-    store_part<Full>(a.master + at, count, parameter);
-    weight = round_to_nearest(parameter);
+    weight.store(a.weight + at, count);
+    return weight.words;
   } else {
-    weight = round_eight(parameter, random.first, 0);
+    return parameter.words;
   }
-  store_part<Full>(a.weight + at, count, weight);
-  return weight;
 }
 
 /// The words' magnitudes; elements from `count` on are zero.
@@ -212,7 +215,8 @@ OCTET_DEVICE void adamw(const AdamW& a) {
 }  // namespace
 }  // namespace octet::kernels
 
-OCTET_SIMPLE_KERNEL(256, adamw_master_f32, AdamW, adamw<float, true>)
-OCTET_SIMPLE_KERNEL(256, adamw_master_bf16, AdamW, adamw<octet::bf16, true>)
-OCTET_SIMPLE_KERNEL(256, adamw_alone_f32, AdamW, adamw<float, false>)
-OCTET_SIMPLE_KERNEL(256, adamw_alone_bf16, AdamW, adamw<octet::bf16, false>)
+// Launched with fewer threads: the bound says 80 registers, with which a multiprocessor runs 768.
+OCTET_SIMPLE_KERNEL(768, adamw_master_f32, AdamW, adamw<float, true>)
+OCTET_SIMPLE_KERNEL(768, adamw_master_bf16, AdamW, adamw<octet::bf16, true>)
+OCTET_SIMPLE_KERNEL(768, adamw_alone_f32, AdamW, adamw<float, false>)
+OCTET_SIMPLE_KERNEL(768, adamw_alone_bf16, AdamW, adamw<octet::bf16, false>)

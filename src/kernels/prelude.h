@@ -18,6 +18,7 @@
 // load_16_bytes_again            of what is read more than once
 // fast_exp(x)                    e^x within some units of 2^-22 and |x| 2^-24; subnormal results too
 // fast_divide(a, b)              a / b within 2 ulp for |b| below 2^126
+// fast_sqrt(x)                   within 1 ulp
 // to_bf16x2(low, high)           two floats rounded to nearest even, packed; a NaN stays one
 // encode_pair<F>(low, high)      two saturating FP8 codes, packed, as fp8::encode makes them
 #pragma once

@@ -74,6 +74,12 @@ OCTET_DEVICE float fast_divide(float a, float b) {
   return __fdividef(a, b);
 }
 
+OCTET_DEVICE float fast_sqrt(float x) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+}
+
 OCTET_DEVICE std::uint32_t max_u16x2(std::uint32_t a, std::uint32_t b) {
   return __vmaxu2(a, b);
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Index kEach = 8;  // elements a thread
 constexpr unsigned kMostThreads = 256;
-constexpr Index kBlocksPerMultiprocessor = 4;  // 64 registers a thread
+constexpr Index kBlocksPerMultiprocessor = 3;  // 80 registers a thread
 
 /// What the kernel takes for rows and columns. Random bits depend on the place in a row; where rows have an even length
 /// those of one long row are the same.

@@ -15,6 +15,7 @@ struct RowTile {
   int vectors;
 };
 constexpr std::array<RowTile, 3> kRowTiles{{{1024, 1}, {8192, 2}, {kLongestRow, 4}}};
+constexpr std::array<RowTile, 3> kManyRegistersTiles{{{8192, 1}, {16384, 2}, {kLongestRow, 4}}};
 
 /// Blocks a multiprocessor of a launch that goes through all rows: what 64 registers a thread leave room for.
 int blocks_per_multiprocessor(unsigned threads) {
@@ -42,21 +43,21 @@ unsigned threads_for(const Device& device, Index items, unsigned most) {
   return static_cast<unsigned>(std::clamp<Index>((items + warp - 1) / warp * warp, warp, most));
 }
 
-RowLaunch row_launch(const Device& device, Index rows, Index cols, int column_folds) {
+RowLaunch row_launch(const Device& device, const RowWork& work) {
+  const auto& tiles = work.many_registers ? kManyRegistersTiles : kRowTiles;
   const auto tile =
-      std::find_if(kRowTiles.begin(), kRowTiles.end(), [&](const RowTile& each) { return cols <= each.cols_at_most; });
-  if (tile == kRowTiles.end()) {
-    throw UserError("rows of {} elements are longer than the {} that the GPU's kernels hold", cols,
-                    kRowTiles.back().cols_at_most);
+      std::find_if(tiles.begin(), tiles.end(), [&](const RowTile& each) { return work.cols <= each.cols_at_most; });
+  if (tile == tiles.end()) {
+    throw UserError("rows of {} elements are longer than the {} that the GPU's kernels hold", work.cols, kLongestRow);
   }
   const Index per_thread = 8 * tile->vectors;
-  const unsigned threads = threads_for(device, (cols + per_thread - 1) / per_thread, 1024);
+  const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
   const Index most = Index{gpu(device).multiprocessors()} * blocks_per_multiprocessor(threads);
   const unsigned fold_bytes = threads * static_cast<unsigned>(tile->vectors) * 16;
   return {tile->vectors,
-          {.blocks_x = static_cast<unsigned>(std::min(rows, most)),
+          {.blocks_x = static_cast<unsigned>(std::min(work.rows, most)),
            .threads = threads,
-           .shared_bytes = static_cast<unsigned>(column_folds) * fold_bytes}};
+           .shared_bytes = static_cast<unsigned>(work.column_folds) * fold_bytes}};
 }
 
 std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch) {

@@ -54,9 +54,14 @@ struct RowLaunch {
 /// The longest row that a block holds.
 inline constexpr Index kLongestRow = 32768;
 
-/// `column_folds`: rows of `cols` whose column maxima the kernel keeps in shared memory. UserError where a row is
-/// longer than kLongestRow.
-[[nodiscard]] RowLaunch row_launch(const Device& device, Index rows, Index cols, int column_folds);
+struct RowWork {
+  Index rows, cols;
+  int column_folds = 0;         ///< rows of `cols` whose column maxima the kernel keeps in shared memory
+  bool many_registers = false;  ///< a kernel that holds so much of an element that more threads beat more vectors
+};
+
+/// UserError where a row is longer than kLongestRow.
+[[nodiscard]] RowLaunch row_launch(const Device& device, const RowWork& work);
 
 /// "<kernel>_<format>_<vectors>"
 [[nodiscard]] std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch);

@@ -11,9 +11,9 @@ namespace octet::ops::gpu {
 }
 
 /// Room for the column maxima of each block; null where they are not wanted.
-[[nodiscard]] inline bf16* column_partials(WorkspaceCutter& cutter, const ColumnMaxima& columns,
-                                           const RowLaunch& launch, Index cols) {
-  return columns.wanted ? cutter.take<bf16>(launch.blocks() * cols) : nullptr;
+[[nodiscard]] inline bf16* column_partials(WorkspaceCutter& cutter, const ColumnMaxima& columns, Index blocks,
+                                           Index cols) {
+  return columns.wanted ? cutter.take<bf16>(blocks * cols) : nullptr;
 }
 
 /// Launches of kernels/folds.cu take 32 columns a block.
