@@ -8,11 +8,14 @@
 #include <numbers>
 #include <string_view>
 
+#include "fp8/host_device.h"
+
 namespace octet {
 
 /// Four random 32-bit words for a 64-bit key and a 128-bit counter.
-[[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
-                                                            std::uint64_t counter_high) {
+[[nodiscard]] OCTET_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox(std::uint64_t key,
+                                                                              std::uint64_t counter_low,
+                                                                              std::uint64_t counter_high) {
   std::uint32_t k0 = static_cast<std::uint32_t>(key);
   std::uint32_t k1 = static_cast<std::uint32_t>(key >> 32);
   std::uint32_t c0 = static_cast<std::uint32_t>(counter_low);

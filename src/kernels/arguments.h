@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/step_scalars.h"
 #include "fp8/bf16.h"
 #include "fp8/scale.h"
 
@@ -15,6 +16,24 @@ struct Measured {
   bf16* row_amax;         // [rows], optional with codes
   bf16* column_partials;  // [blocks, cols]
   fp8::ScaleRule rule;
+};
+
+struct EmbeddingForward {
+  const std::int32_t* tokens;  // [rows]
+  const bf16* table;           // [vocab, dim]
+  bf16* out;                   // [rows, dim]
+  std::int64_t rows;
+  int dim;
+  bool aligned;
+};
+
+struct EmbeddingBackward {
+  const std::int32_t* tokens;  // [rows]
+  const bf16* dy;              // [rows, dim]
+  float* dtable;               // [vocab, dim], accumulated
+  std::int64_t rows;
+  int dim;
+  bool aligned;
 };
 
 struct RmsNormForward {
@@ -43,6 +62,35 @@ struct RmsNormBackward {
   std::int64_t rows;
   int dim;
   bool aligned;
+};
+
+/// Pairs (i, i + half) of the first `heads` heads of each row.
+struct Rope {
+  bf16* qkv;             // [rows, row_stride]
+  const float* cos_sin;  // [positions, 2 half]
+  std::int64_t rows, row_stride, seq_len, offset;
+  int heads, half;
+  float direction;  // 1, or -1 to rotate back
+  bool aligned;
+};
+
+struct AppendToCache {
+  const bf16* qkv;  // [batch, q_cols + 2 kv_cols]
+  bf16* cache_k;    // [batch, capacity, kv_cols]
+  bf16* cache_v;    // [batch, capacity, kv_cols]
+  std::int64_t position, capacity;
+  int q_cols, kv_cols;
+};
+
+struct AttentionDecode {
+  const bf16* qkv;       // [batch, (heads + 2 kv_heads) head_dim]
+  const bf16* cache_k;   // [batch, capacity, kv_heads head_dim]
+  const bf16* cache_v;   // the same
+  bf16* out;             // [batch, heads head_dim]
+  float* probabilities;  // [batch, heads, capacity]
+  std::int64_t length, capacity;
+  int heads, kv_heads, head_dim;
+  float scale;
 };
 
 struct SwigluForward {
@@ -102,6 +150,19 @@ struct CastTiles {
   bool rows_aligned;  // rows of transposed codes start at multiples of 16 bytes
 };
 
+/// Counts of |x * scale| above two limits, added to what is there.
+struct CastStatistics {
+  const bf16* x;               // [rows, cols]
+  const float* scale_inverse;  // [rows], or [1] where `one_scale`
+  std::uint64_t* saturated;    // [1]
+  std::uint64_t* overflowed;   // [1]
+  std::int64_t rows;
+  int cols;
+  float largest, largest_kept;  // of the format, and what still rounds to it
+  bool one_scale;
+  bool aligned;
+};
+
 /// amax[c] = the largest of partials [count, cols] in column c.
 struct FoldColumns {
   const bf16* partials;
@@ -114,6 +175,67 @@ struct SumColumns {
   const float* partials;
   float* sums;
   int count, cols;
+};
+
+/// amax[r] = the largest of partials [rows, count] in row r.
+struct FoldRows {
+  const bf16* partials;
+  bf16* amax;
+  std::int64_t rows;
+  int count;
+};
+
+struct CrossEntropy {
+  bf16* logits;                 // [rows, vocab]
+  const std::int32_t* targets;  // [rows]
+  float* loss;                  // [rows]
+  std::int64_t rows;
+  int vocab;
+  float gradient_scale;
+  bool gradient;
+  bool aligned;
+};
+
+/// One partial sum for each block, then total[0] += scale * all of them.
+struct SumPartials {
+  const float* x;    // [count]
+  double* partials;  // [blocks]
+  std::int64_t count;
+  bool aligned;
+};
+struct FinishSum {
+  const double* partials;  // [count]
+  double* total;           // [1]
+  double scale;
+  int count;
+};
+
+/// The place that each block finds, then first[0], the first of all or -1.
+struct Search {
+  const void* x;           // [count]
+  std::int64_t* partials;  // [blocks]
+  std::int64_t count;
+  bool aligned;
+};
+struct FinishSearch {
+  const std::int64_t* partials;  // [count]
+  std::int64_t* first;           // [1]
+  int count;
+};
+
+struct AdamW {
+  float* master;               // [rows, cols], in kernels of a master
+  bf16* weight;                // [rows, cols]
+  const float* gradient;       // [rows, cols]
+  void* m;                     // [rows, cols]
+  void* v;                     // [rows, cols]
+  const StepScalars* scalars;  // [1]
+  bf16* row_partials;          // [rows, warps]: each warp's part of a row; null where nothing is measured
+  bf16* column_partials;       // [blocks_y, cols], with row_partials
+  std::int64_t rows, cols;
+  std::uint64_t stream;
+  float beta1, beta2, eps, weight_decay, lr_scale;
+  bool aligned;
 };
 
 }  // namespace octet::kernels

@@ -9,7 +9,7 @@ template <fp8::Format F, int V>
 OCTET_DEVICE void quantize_rows(const QuantizeRows& a) {
   OCTET_SHARED std::uint32_t maxima[32];
   const RowPlace<V> place{a.cols, a.aligned};
-  ColumnFold<V> columns;
+  ColumnFold<V> columns(a.measured.column_partials != nullptr);
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> x;
     x.load(a.x + r * a.cols, place);
@@ -19,16 +19,14 @@ OCTET_DEVICE void quantize_rows(const QuantizeRows& a) {
       if (thread_index() == 0) a.measured.row_amax[r] = bf16{amax};
     }
   }
-  if (a.measured.column_partials != nullptr) {
-    columns.store(a.measured.column_partials + Index{block_index()} * a.cols, place);
-  }
+  columns.store(a.measured.column_partials, a.cols, 0, place);
 }
 
 /// The scale of each row of a layout, or of all, and the inverse that products divide by.
 OCTET_DEVICE void make_scales(const MakeScales& a) {
   const Index i = Index{block_index()} * thread_count() + thread_index();
   if (i >= a.count) return;
-  const float scale = a.rule.scale(to_float(a.amax[i]));
+  const float scale = scale_of(a.rule, a.amax[i]);
   a.scales[i] = scale;
   a.scale_inverse[i] = fp8::inverse(scale);
 }
@@ -40,7 +38,7 @@ OCTET_DEVICE void make_one_scale(const MakeScales& a) {
   for (Index i = thread_index(); i < a.count; i += thread_count()) largest = max_u16x2(largest, a.amax[i].bits);
   const bf16 amax{block_max(largest, maxima)};
   if (thread_index() != 0) return;
-  const float scale = a.rule.scale(to_float(amax));
+  const float scale = scale_of(a.rule, amax);
   a.scales[0] = scale;
   a.scale_inverse[0] = fp8::inverse(scale);
 }
@@ -50,98 +48,122 @@ OCTET_DEVICE void repeat_scale(const RepeatScale& a) {
   if (i < a.count) a.to[i] = a.from[0];
 }
 
-constexpr int kTile = 64;  // rows and columns that a block casts at once
+constexpr int kTileRows = 128;  // that a block of 256 threads casts at once
+constexpr int kTileCols = 64;
 
-/// Where the code of (row, column) of a tile lies in shared memory, transposed: columns are padded by four bytes, so
-/// that neither side meets a bank twice.
-constexpr int kTileStride = kTile + 4;
+/// Transposed codes of a tile, four rows of a column to a word. A warp writes words of four neighbouring row quads and
+/// of every eighth column, and reads 16 bytes of eight neighbouring quads: with the quads of each eight columns in an
+/// order of their own, neither meets a bank twice.
+struct TransposedTile {
+  std::uint32_t words[kTileCols][kTileRows / 4];
 
-/// A tile of 64 x 64 by 256 threads. Thread t reads rows t / 8 and t / 8 + 32, columns 8 (t % 8) and on: eight bf16
-/// each time. Transposed codes go through shared memory and leave as 16 bytes of a column.
-template <fp8::Format F>
-OCTET_DEVICE void cast_tiles(const CastTiles& a) {
-  OCTET_SHARED alignas(16) std::uint8_t tile[kTile * kTileStride];
-  const Index first_row = Index{block_index_y()} * kTile;
-  const int first_col = block_index() * kTile;
-  const int col = first_col + thread_index() % 8 * 8;
+  OCTET_DEVICE std::uint32_t& quad(int col, int quad) { return words[col][quad ^ (col / 8 * 4)]; }
+  /// Sixteen rows of a column.
+  OCTET_DEVICE Vector sixteen(int col, int part) const {
+    return *reinterpret_cast<const Vector*>(&words[col][(part ^ (col / 8)) * 4]);
+  }
+};
+
+/// Eight columns of four rows: thread t of a tile has columns 8 (t % 8) and rows 4 (t / 8) on.
+struct TilePart {
+  Index row;
+  int col;
+  Vector x[4];  // zero beyond the matrix
+
+  OCTET_DEVICE TilePart(const CastTiles& a, Index first_row, int first_col)
+      : row(first_row + thread_index() / 8 * 4), col(first_col + thread_index() % 8 * 8) {
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int tile_row = thread_index() / 8 + half * 32;
-    const Index row = first_row + tile_row;
-    Vector x{};
-    if (row < a.rows) {
-      if (a.aligned && col < a.cols) {
-        x = load_16_bytes<Vector>(a.x + row * a.cols + col);
-      } else if (!a.aligned) {
+    for (int r = 0; r < 4; ++r) {
+      x[r] = Vector{};
+      if (row + r >= a.rows || col >= a.cols) continue;
+      const bf16* from = a.x + (row + r) * a.cols + col;
+      if (a.aligned) {
+        x[r] = load_16_bytes<Vector>(from);
+      } else {
+#pragma unroll
         for (int i = 0; i < 8; ++i) {
-          const std::uint32_t bits = col + i < a.cols ? a.x[row * a.cols + col + i].bits : 0U;
-          x.words[i / 2] |= bits << (i % 2 * 16);
+          const std::uint32_t bits = col + i < a.cols ? from[i].bits : 0U;
+          x[r].words[i / 2] |= bits << (i % 2 * 16);
         }
       }
     }
-    const auto value = [&](int i) { return i % 2 == 0 ? low_half(x.words[i / 2]) : high_half(x.words[i / 2]); };
-    if (a.stored_codes != nullptr && row < a.rows && col < a.cols) {
-      const float scale = a.row_scales[a.scale_by_row ? row : 0];
-      std::uint64_t codes = 0;
+  }
+
+  OCTET_DEVICE float at(int r, int i) const {
+    return i % 2 == 0 ? low_half(x[r].words[i / 2]) : high_half(x[r].words[i / 2]);
+  }
+};
+
+template <fp8::Format F>
+OCTET_DEVICE void store_as_stored(const CastTiles& a, const TilePart& part) {
 #pragma unroll
-      for (int i = 0; i < 8; i += 4) {
-        codes |= std::uint64_t{encode_four<F>(value(i) * scale, value(i + 1) * scale, value(i + 2) * scale,
-                                              value(i + 3) * scale)}
-                 << (8 * i);
-      }
-      std::uint8_t* to = a.stored_codes + row * a.cols + col;
-      if (a.aligned) {
-        *reinterpret_cast<std::uint64_t*>(to) = codes;
-      } else {
-        for (int i = 0; i < 8 && col + i < a.cols; ++i) to[i] = static_cast<std::uint8_t>(codes >> (8 * i));
+  for (int r = 0; r < 4; ++r) {
+    if (part.row + r >= a.rows || part.col >= a.cols) continue;
+    const float scale = a.row_scales[a.scale_by_row ? part.row + r : 0];
+    std::uint32_t codes[2];
+#pragma unroll
+    for (int w = 0; w < 2; ++w) {
+      codes[w] = encode_four<F>(part.at(r, 4 * w) * scale, part.at(r, 4 * w + 1) * scale, part.at(r, 4 * w + 2) * scale,
+                                part.at(r, 4 * w + 3) * scale);
+    }
+    std::uint8_t* to = a.stored_codes + (part.row + r) * a.cols + part.col;
+    if (a.aligned) {
+      *reinterpret_cast<std::uint64_t*>(to) = codes[0] | (std::uint64_t{codes[1]} << 32);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        if (part.col + i < a.cols) to[i] = static_cast<std::uint8_t>(codes[i / 4] >> (i % 4 * 8));
       }
     }
+  }
+}
+
+template <fp8::Format F>
+OCTET_DEVICE void transpose(const CastTiles& a, const TilePart& part, TransposedTile& tile) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float scale = part.col + i < a.cols ? a.column_scales[a.scale_by_column ? part.col + i : 0] : 0.0F;
+    tile.quad(thread_index() % 8 * 8 + i, thread_index() / 8) =
+        encode_four<F>(part.at(0, i) * scale, part.at(1, i) * scale, part.at(2, i) * scale, part.at(3, i) * scale);
+  }
+}
+
+/// 128 rows of a column are eight threads' 16 bytes each: whole lines of memory.
+OCTET_DEVICE void store_transposed(const CastTiles& a, const TransposedTile& tile, Index first_row, int first_col) {
+  const int sixteen = thread_index() % 8;
+  const Index row = first_row + sixteen * 16;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int col = thread_index() / 8 + half * 32;
+    if (first_col + col >= a.cols || row >= a.rows) continue;
+    const Vector codes = tile.sixteen(col, sixteen);
+    std::uint8_t* to = a.transposed_codes + Index{first_col + col} * a.rows + row;
+    if (a.rows_aligned) {
+      store_16_bytes(to, codes);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        if (row + i < a.rows) to[i] = static_cast<std::uint8_t>(codes.words[i / 4] >> (i % 4 * 8));
+      }
+    }
+  }
+}
+
+/// A tile of 128 rows and 64 columns: 2 (x) + 1 for each layout bytes an element.
+template <fp8::Format F>
+OCTET_DEVICE void cast_tiles(const CastTiles& a) {
+  OCTET_SHARED alignas(16) TransposedTile tile;
+  for (Index first_row = Index{block_index_y()} * kTileRows; first_row < a.rows;
+       first_row += Index{block_count_y()} * kTileRows) {
+    const int first_col = block_index() * kTileCols;
+    const TilePart part(a, first_row, first_col);
+    if (a.stored_codes != nullptr) store_as_stored<F>(a, part);
     if (a.transposed_codes == nullptr) continue;
-#pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-      const float low = col + i < a.cols ? a.column_scales[a.scale_by_column ? col + i : 0] : 0.0F;
-      const float high = col + i + 1 < a.cols ? a.column_scales[a.scale_by_column ? col + i + 1 : 0] : 0.0F;
-      const std::uint16_t pair = encode_pair<F>(value(i) * low, value(i + 1) * high);
-      tile[(col - first_col + i) * kTileStride + tile_row] = static_cast<std::uint8_t>(pair);
-      tile[(col - first_col + i + 1) * kTileStride + tile_row] = static_cast<std::uint8_t>(pair >> 8);
-    }
+    transpose<F>(a, part, tile);
+    sync_block();
+    store_transposed(a, tile, first_row, first_col);
+    sync_block();  // the tile may be written again
   }
-  if (a.transposed_codes == nullptr) return;
-  sync_block();
-  // Thread t writes 16 rows' codes of column t / 4, from row 16 (t % 4) on.
-  const int tile_col = thread_index() / 4;
-  const int tile_row = thread_index() % 4 * 16;
-  if (first_col + tile_col >= a.cols) return;
-  const std::uint8_t* from = tile + tile_col * kTileStride + tile_row;
-  std::uint8_t* to = a.transposed_codes + Index{first_col + tile_col} * a.rows + first_row + tile_row;
-  if (a.rows_aligned && first_row + tile_row < a.rows) {
-    Vector codes;
-#pragma unroll
-    for (int w = 0; w < 4; ++w) codes.words[w] = *reinterpret_cast<const std::uint32_t*>(from + 4 * w);
-    store_16_bytes(to, codes);
-  } else {
-    for (int i = 0; i < 16 && first_row + tile_row + i < a.rows; ++i) to[i] = from[i];
-  }
-}
-
-/// amax[c] = the largest of a column of partials.
-OCTET_DEVICE void fold_columns(const FoldColumns& a) {
-  const int col = block_index() * thread_count() + thread_index();
-  if (col >= a.cols) return;
-  std::uint16_t largest = 0;
-  for (int i = 0; i < a.count; ++i) {
-    const std::uint16_t bits = a.partials[Index{i} * a.cols + col].bits;
-    largest = bits > largest ? bits : largest;
-  }
-  a.amax[col] = bf16{largest};
-}
-
-OCTET_DEVICE void sum_columns(const SumColumns& a) {
-  const int col = block_index() * thread_count() + thread_index();
-  if (col >= a.cols) return;
-  float sum = 0;
-  for (int i = 0; i < a.count; ++i) sum += a.partials[Index{i} * a.cols + col];
-  a.sums[col] += sum;
 }
 
 }  // namespace
@@ -151,7 +173,5 @@ OCTET_ROW_KERNELS(quantize_rows, QuantizeRows, quantize_rows)
 OCTET_SIMPLE_KERNEL(256, repeat_scale, RepeatScale, repeat_scale)
 OCTET_SIMPLE_KERNEL(256, make_scales, MakeScales, make_scales)
 OCTET_SIMPLE_KERNEL(1024, make_one_scale, MakeScales, make_one_scale)
-OCTET_SIMPLE_KERNEL(256, fold_columns, FoldColumns, fold_columns)
-OCTET_SIMPLE_KERNEL(256, sum_columns, SumColumns, sum_columns)
 OCTET_SIMPLE_KERNEL(256, cast_tiles_e4m3fn, CastTiles, cast_tiles<octet::fp8::Format::e4m3fn>)
 OCTET_SIMPLE_KERNEL(256, cast_tiles_e5m2, CastTiles, cast_tiles<octet::fp8::Format::e5m2>)

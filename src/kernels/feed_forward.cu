@@ -5,71 +5,78 @@
 namespace octet::kernels {
 namespace {
 
-OCTET_DEVICE float sigmoid(float x) {
-  return 1.0F / (1.0F + __expf(-x));
-}
+/// 1 / (1 + e^-x) and its complement 1 / (1 + e^x), from one exponential in (0, 1]: in range for every x, and the
+/// reciprocal is that of a number in [1, 2].
+struct Sigmoid {
+  float value, complement;
 
-/// y = silu(gate) * up.
+  OCTET_DEVICE explicit Sigmoid(float x) {
+    const float small = fast_exp(-fabsf(x));
+    const float larger = fast_divide(1.0F, 1.0F + small);
+    const float smaller = small * larger;
+    value = x > 0 ? larger : smaller;
+    complement = x > 0 ? smaller : larger;
+  }
+};
+
+/// y = silu(gate) * up, in the registers of gate.
 template <fp8::Format F, int V>
 OCTET_DEVICE void forward(const SwigluForward& a) {
   OCTET_SHARED std::uint32_t maxima[32];
   const RowPlace<V> place{a.dim, a.aligned};
-  ColumnFold<V> columns;
+  ColumnFold<V> columns(a.measured.column_partials != nullptr);
   for (Index r = block_index(); r < a.rows; r += block_count()) {
-    RowVectors<V> gate;
-    RowVectors<V> up;
-    gate.load(a.gate_up + r * 2 * a.dim, place);
-    up.load(a.gate_up + r * 2 * a.dim + a.dim, place);
     RowVectors<V> y;
-    const auto silu_up = [&](int i) { return gate.at(i) * sigmoid(gate.at(i)) * up.at(i); };
+    RowVectors<V> up;
+    y.load(a.gate_up + r * 2 * a.dim, place);
+    up.load(a.gate_up + r * 2 * a.dim + a.dim, place);
+    const auto silu_up = [&](int i) { return y.at(i) * Sigmoid(y.at(i)).value * up.at(i); };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) y.set_pair(i, silu_up(i), silu_up(i + 1));
     y.store(a.y + r * a.dim, place);
     leave_row<F, V>(a.measured, y, place, r, columns, maxima);
   }
-  if (a.measured.column_partials != nullptr) {
-    columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
-  }
+  columns.store(a.measured.column_partials, a.dim, 0, place);
 }
 
-/// The gradient's row, dgate then dup, is cast under one scale. Each half is held as a row of its own.
+/// Gradients of a gate and of what it is multiplied by.
+struct GateGradient {
+  float dgate, dup;
+
+  OCTET_DEVICE GateGradient(float gate, float up, float dy) {
+    const Sigmoid s(gate);
+    dgate = dy * up * (s.value * (gate * s.complement + 1.0F));
+    dup = dy * (gate * s.value);
+  }
+};
+
+/// The gradient's row, dgate then dup, is cast under one scale. Each half is held as a row of its own, in the registers
+/// of what it is computed from.
 template <fp8::Format F, int V>
 OCTET_DEVICE void backward(const SwigluBackward& a) {
   OCTET_SHARED std::uint32_t maxima[32];
   const RowPlace<V> place{a.dim, a.aligned};
-  ColumnFold<V> gate_columns;
-  ColumnFold<V> up_columns;
+  ColumnFold<V> gate_columns(a.measured.column_partials != nullptr, 0);
+  ColumnFold<V> up_columns(a.measured.column_partials != nullptr, 1);
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> dgate;
     RowVectors<V> dup;
-    {
-      RowVectors<V> dy;
-      dgate.load(a.gate_up + r * 2 * a.dim, place);
-      dup.load(a.gate_up + r * 2 * a.dim + a.dim, place);
-      dy.load(a.dy + r * a.dim, place);
+    RowVectors<V> dy;
+    dgate.load(a.gate_up + r * 2 * a.dim, place);
+    dup.load(a.gate_up + r * 2 * a.dim + a.dim, place);
+    dy.load(a.dy + r * a.dim, place);
 #pragma unroll
-      for (int i = 0; i < 8 * V; i += 2) {
-        float gates[2];
-        float ups[2];
-#pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          const float gate = dgate.at(i + j);
-          const float s = sigmoid(gate);
-          const float complement = sigmoid(-gate);
-          gates[j] = dy.at(i + j) * dup.at(i + j) * (s * (gate * complement + 1.0F));
-          ups[j] = dy.at(i + j) * (gate * s);
-        }
-        dgate.set_pair(i, gates[0], gates[1]);
-        dup.set_pair(i, ups[0], ups[1]);
-      }
+    for (int i = 0; i < 8 * V; i += 2) {
+      const GateGradient low(dgate.at(i), dup.at(i), dy.at(i));
+      const GateGradient high(dgate.at(i + 1), dup.at(i + 1), dy.at(i + 1));
+      dgate.set_pair(i, low.dgate, high.dgate);
+      dup.set_pair(i, low.dup, high.dup);
     }
     bf16* out = a.dgate_up + r * 2 * a.dim;
     dgate.store(out, place);
     dup.store(out + a.dim, place);
-    if (a.measured.column_partials != nullptr) {
-      gate_columns.fold(dgate);
-      up_columns.fold(dup);
-    }
+    gate_columns.fold(dgate);
+    up_columns.fold(dup);
     if (a.measured.codes == nullptr) continue;
     const bf16 amax{block_max(max_u16x2(dgate.largest(), dup.largest()), maxima)};
     const float scale = leave_scale(a.measured, amax, r);
@@ -77,10 +84,8 @@ OCTET_DEVICE void backward(const SwigluBackward& a) {
     dgate.template encode<F>(codes, scale, place);
     dup.template encode<F>(codes + a.dim, scale, place);
   }
-  if (a.measured.column_partials == nullptr) return;
-  bf16* partials = a.measured.column_partials + Index{block_index()} * 2 * a.dim;
-  gate_columns.store(partials, place);
-  up_columns.store(partials + a.dim, place);
+  gate_columns.store(a.measured.column_partials, Index{2} * a.dim, 0, place);
+  up_columns.store(a.measured.column_partials, Index{2} * a.dim, a.dim, place);
 }
 
 }  // namespace

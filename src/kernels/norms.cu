@@ -12,9 +12,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
   OCTET_SHARED float sums[32];
   OCTET_SHARED std::uint32_t maxima[32];
   const RowPlace<V> place{a.dim, a.aligned};
-  RowVectors<V> weight;
-  weight.load(a.weight, place);
-  ColumnFold<V> columns;
+  ColumnFold<V> columns(a.measured.column_partials != nullptr);
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> x;
     x.load(a.x + r * a.dim, place);
@@ -31,15 +29,15 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     const float rstd = 1.0F / sqrtf(block_sum(squares, sums) / static_cast<float>(a.dim) + a.eps);
     if (thread_index() == 0) a.rstd[r] = rstd;
     RowVectors<V> y;
+    y.load_again(a.weight, place);
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) {
-      y.set_pair(i, x.at(i) * rstd * weight.at(i), x.at(i + 1) * rstd * weight.at(i + 1));
+      y.set_pair(i, x.at(i) * rstd * y.at(i), x.at(i + 1) * rstd * y.at(i + 1));
     }
     y.store(a.y + r * a.dim, place);
     leave_row<F, V>(a.measured, y, place, r, columns, maxima);
   }
-  if (a.measured.column_partials != nullptr)
-    columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
+  columns.store(a.measured.column_partials, a.dim, 0, place);
 }
 
 /// dx = residual + rstd * (dy * weight - xhat * mean(dy * weight * xhat)), xhat = x * rstd; the block's part of
@@ -49,15 +47,22 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
   OCTET_SHARED float sums[32];
   OCTET_SHARED std::uint32_t maxima[32];
   const RowPlace<V> place{a.dim, a.aligned};
-  RowVectors<V> weight;
-  weight.load(a.weight, place);
   float dweight[8 * V] = {};
-  ColumnFold<V> columns;
+  ColumnFold<V> columns(a.measured.column_partials != nullptr);
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> x;
     RowVectors<V> dy;
+    RowVectors<V> dx;
     x.load(a.x + r * a.dim, place);
     dy.load(a.dy + r * a.dim, place);
+    if (a.residual != nullptr) {  // now, so that the sum does not have to end before it is asked for
+      dx.load(a.residual + r * a.dim, place);
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) dx.vectors[v] = Vector{};
+    }
+    RowVectors<V> weight;
+    weight.load_again(a.weight, place);
     const float rstd = a.rstd[r];
     float products = 0;
 #pragma unroll
@@ -67,21 +72,13 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
       products += dy_xhat * weight.at(i);
     }
     const float mean = block_sum(products, sums) / static_cast<float>(a.dim);
-    RowVectors<V> dx;
-    if (a.residual != nullptr) {
-      dx.load(a.residual + r * a.dim, place);
-    } else {
-#pragma unroll
-      for (int v = 0; v < V; ++v) dx.vectors[v] = Vector{};
-    }
     const auto through = [&](int i) { return (dy.at(i) * weight.at(i) - x.at(i) * rstd * mean) * rstd; };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) dx.set_pair(i, dx.at(i) + through(i), dx.at(i + 1) + through(i + 1));
     dx.store(a.dx + r * a.dim, place);
     leave_row<F, V>(a.measured, dx, place, r, columns, maxima);
   }
-  if (a.measured.column_partials != nullptr)
-    columns.store(a.measured.column_partials + Index{block_index()} * a.dim, place);
+  columns.store(a.measured.column_partials, a.dim, 0, place);
   float* partials = a.weight_partials + Index{block_index()} * a.dim;
 #pragma unroll
   for (int v = 0; v < V; ++v) {

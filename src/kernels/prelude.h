@@ -5,11 +5,20 @@
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
 // OCTET_SHARED                   memory of a block
-// thread_index(), block_index(), block_index_y(), thread_count(), block_count()
+// dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
+// thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
 // sync_block()                   a barrier of the block's threads, ordering shared memory
+// block_any(x)                   the same, and whether x is true in any thread
 // shuffle_xor(x, mask)           x of the thread of this warp whose index differs by `mask`
+// warp_mask(x)                   a bit for each thread of this warp: where x is true
+// count_bits(mask)               how many bits of a warp's mask are set
+// add_atomically(to, x)          for counts, whose order does not matter
 // max_u16x2(a, b)                the larger of each half of two words
 // load_16_bytes, store_16_bytes  streaming: what is read or written once should not displace what is read again
+// load_16_bytes_again            of what is read more than once
+// fast_exp(x)                    e^x within some units of 2^-22 and |x| 2^-24; subnormal results too
+// fast_divide(a, b)              a / b within 2 ulp for |b| below 2^126
+// fast_sqrt(x)                   within 1 ulp
 // to_bf16x2(low, high)           two floats rounded to nearest even, packed; a NaN stays one
 // encode_pair<F>(low, high)      two saturating FP8 codes, packed, as fp8::encode makes them
 #pragma once
@@ -49,13 +58,14 @@ OCTET_DEVICE std::uint32_t encode_four(float a, float b, float c, float d) {
 }
 
 /// All threads of the block get the sum, added in an order that depends on the block's size alone.
-OCTET_DEVICE float block_sum(float x, float* shared) {
+template <typename T>
+OCTET_DEVICE T block_sum(T x, T* shared) {
   for (int mask = kWarpSize / 2; mask > 0; mask /= 2) x += shuffle_xor(x, mask);
   const int warp = thread_index() / kWarpSize;
   const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
   if (thread_index() % kWarpSize == 0) shared[warp] = x;
   sync_block();
-  float total = 0;
+  T total = 0;
   for (int i = 0; i < warps; ++i) total += shared[i];
   sync_block();  // `shared` may be written again
   return total;
@@ -78,8 +88,8 @@ OCTET_DEVICE std::uint16_t block_max(std::uint32_t halves, std::uint32_t* shared
 
 }  // namespace octet::kernels
 
-// A kernel of one instance: `body` is a device function of octet::kernels that takes the arguments.
-#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                          \
+// A kernel of one instance: the last argument is a device function of octet::kernels that takes the arguments.
+#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, ...)                           \
   OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::body(arguments);                                                 \
+    octet::kernels::__VA_ARGS__(arguments);                                          \
   }

@@ -33,13 +33,51 @@ OCTET_DEVICE int block_index_y() {
 OCTET_DEVICE int block_count() {
   return static_cast<int>(gridDim.x);
 }
+OCTET_DEVICE int block_count_y() {
+  return static_cast<int>(gridDim.y);
+}
 OCTET_DEVICE void sync_block() {
   __syncthreads();
+}
+OCTET_DEVICE bool block_any(bool x) {
+  return __syncthreads_or(x ? 1 : 0) != 0;
+}
+
+OCTET_DEVICE void* dynamic_shared() {
+  extern __shared__ uint4 bytes[];
+  return bytes;
 }
 
 template <typename T>
 OCTET_DEVICE T shuffle_xor(T x, int mask) {
   return __shfl_xor_sync(0xFFFF'FFFFU, x, mask);
+}
+
+using WarpMask = std::uint32_t;
+
+OCTET_DEVICE WarpMask warp_mask(bool x) {
+  return __ballot_sync(0xFFFF'FFFFU, x ? 1 : 0);
+}
+OCTET_DEVICE int count_bits(WarpMask mask) {
+  return __popc(mask);
+}
+
+OCTET_DEVICE void add_atomically(std::uint64_t* to, std::uint64_t x) {
+  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+  atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(x));
+}
+
+OCTET_DEVICE float fast_exp(float x) {
+  return __expf(x);
+}
+OCTET_DEVICE float fast_divide(float a, float b) {
+  return __fdividef(a, b);
+}
+
+OCTET_DEVICE float fast_sqrt(float x) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
 }
 
 OCTET_DEVICE std::uint32_t max_u16x2(std::uint32_t a, std::uint32_t b) {
@@ -50,6 +88,12 @@ template <typename V>
 OCTET_DEVICE V load_16_bytes(const void* from) {
   static_assert(sizeof(V) == 16);
   const uint4 loaded = __ldcs(static_cast<const uint4*>(from));
+  return *reinterpret_cast<const V*>(&loaded);
+}
+template <typename V>
+OCTET_DEVICE V load_16_bytes_again(const void* from) {
+  static_assert(sizeof(V) == 16);
+  const uint4 loaded = *static_cast<const uint4*>(from);
   return *reinterpret_cast<const V*>(&loaded);
 }
 template <typename V>

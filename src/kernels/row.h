@@ -21,13 +21,22 @@ struct RowVectors {
 
   /// Columns beyond the row are zero.
   OCTET_DEVICE void load(const bf16* row, const RowPlace<V>& place) {
+    load_with(row, place, [](const bf16* from) { return load_16_bytes<Vector>(from); });
+  }
+  /// Of a row that every row of the block needs: it stays in the cache beside the multiprocessor, not in registers.
+  OCTET_DEVICE void load_again(const bf16* row, const RowPlace<V>& place) {
+    load_with(row, place, [](const bf16* from) { return load_16_bytes_again<Vector>(from); });
+  }
+
+  template <typename Load>
+  OCTET_DEVICE void load_with(const bf16* row, const RowPlace<V>& place, Load load_vector) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       const int column = place.column(v);
       Vector& vector = vectors[v];
       vector = Vector{};
       if (place.aligned) {
-        if (column < place.cols) vector = load_16_bytes<Vector>(row + column);
+        if (column < place.cols) vector = load_vector(row + column);
         continue;
       }
 #pragma unroll
@@ -102,32 +111,43 @@ struct RowVectors {
 };
 
 /// Column maxima of the rows that a block goes through. Each block leaves its own row of partials [blocks, cols]; a
-/// second launch takes the largest of them.
+/// second launch takes the largest of them. They lie in shared memory, each thread's own where nobody else looks: held
+/// in registers they would halve the blocks that a multiprocessor runs. `part` tells rows of one kernel apart.
 template <int V>
 struct ColumnFold {
-  Vector maxima[V];
+  Vector* maxima;  // [V, threads]; null where they are not wanted
 
-  OCTET_DEVICE ColumnFold() {
+  OCTET_DEVICE explicit ColumnFold(bool wanted, int part = 0)
+      : maxima(wanted ? static_cast<Vector*>(dynamic_shared()) + part * V * thread_count() : nullptr) {
+    if (!wanted) return;
 #pragma unroll
-    for (int v = 0; v < V; ++v) maxima[v] = Vector{};
+    for (int v = 0; v < V; ++v) own(v) = Vector{};
+  }
+
+  [[nodiscard]] OCTET_DEVICE Vector& own(int v) const {
+    return maxima[v * thread_count() + thread_index()];
   }
 
   OCTET_DEVICE void fold(const RowVectors<V>& row) {
+    if (maxima == nullptr) return;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
+      Vector largest = own(v);
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
-        maxima[v].words[w] = max_u16x2(maxima[v].words[w], row.vectors[v].words[w] & 0x7FFF'7FFFU);
+        largest.words[w] = max_u16x2(largest.words[w], row.vectors[v].words[w] & 0x7FFF'7FFFU);
       }
+      own(v) = largest;
     }
   }
 
-  /// `partials` [cols]: this block's.
-  OCTET_DEVICE void store(bf16* partials, const RowPlace<V>& place) const {
+  /// partials [blocks, cols]: this block's row of them, from column `first` on.
+  OCTET_DEVICE void store(bf16* partials, Index cols, int first, const RowPlace<V>& place) const {
+    if (maxima == nullptr) return;
     RowVectors<V> row;
 #pragma unroll
-    for (int v = 0; v < V; ++v) row.vectors[v] = maxima[v];
-    row.store(partials, place);
+    for (int v = 0; v < V; ++v) row.vectors[v] = own(v);
+    row.store(partials + block_index() * cols + first, place);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/dtype.h"
+#include "core/step_scalars.h"
 #include "fp8/recipe.h"
 #include "fp8/scale.h"
 
@@ -385,14 +386,7 @@ struct SumOfSquares {
   [[nodiscard]] double bytes() const { return static_cast<double>(count * 4); }
 };
 
-/// What one optimizer step needs, in device memory so that a captured graph can read it.
-struct StepScalars {
-  float learning_rate;
-  float clip_factor;           // multiplies every gradient
-  float bias_correction1;      // 1 - beta1^step
-  float bias_correction2;      // 1 - beta2^step
-  std::uint64_t rounding_key;  // of this step's random numbers
-};
+using octet::StepScalars;
 
 /// Decoupled weight decay (Loshchilov & Hutter, 2019) on one parameter [rows, cols]: m, v from clipped gradients, then
 /// the parameter. With a master, that is updated and rounded to nearest to the bf16 weight that the model computes

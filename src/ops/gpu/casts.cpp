@@ -6,7 +6,8 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr unsigned kTile = 64;
+constexpr unsigned kTileRows = 128;  // as in kernels/casts.cu
+constexpr unsigned kTileCols = 64;
 
 struct CastPlan {
   float* row_scales;
@@ -30,40 +31,71 @@ void make_scales(const GpuDevice& device, const Cast& op, const CastLayout& layo
   }
 }
 
+struct RowPlan {
+  RowLaunch launch;
+  bf16* partials;
+};
+
+/// Rows that no block holds are measured by column in a launch of its own, whose blocks_y share the rows.
+RowLaunch column_launch(const Device& device, Index rows, Index cols) {
+  constexpr unsigned kThreads = 256;
+  const unsigned x = blocks_for(cols, 8 * kThreads);
+  const Index wanted = std::max<Index>(1, Index{gpu(device).multiprocessors()} * 8 / x);
+  return {1, {.blocks_x = x, .blocks_y = static_cast<unsigned>(std::min(rows, wanted)), .threads = kThreads}};
+}
+
+RowPlan plan(const Device& device, const QuantizeRows& op, WorkspaceCutter& cutter) {
+  if (op.cols <= kLongestRow) {
+    const RowLaunch launch = row_launch(device, {op.rows, op.cols, op.columns.wanted ? 1 : 0});
+    return {launch, column_partials(cutter, op.columns, launch.blocks(), op.cols)};
+  }
+  const RowLaunch launch = column_launch(device, op.rows, op.cols);
+  return {launch, column_partials(cutter, op.columns, launch.shape.blocks_y, op.cols)};
+}
+
+kernels::QuantizeRows arguments(const QuantizeRows& op, bf16* partials) {
+  return {op.x, measured(op.codes, partials), op.rows, static_cast<int>(op.cols),
+          rows_aligned(op.x, op.cols) && is_aligned(op.codes.codes)};
+}
+
+void quantize_long_rows(const GpuDevice& device, const QuantizeRows& op, const RowPlan& p) {
+  if (op.codes.codes != nullptr || op.codes.amax != nullptr) {
+    device.launch("quantize_long_rows_" + std::string(fp8::name(op.codes.rule.format())),
+                  {.blocks_x = blocks_for(op.rows, 1), .threads = 1024}, arguments(op, p.partials));
+  }
+  if (!op.columns.wanted) return;
+  device.launch("column_maxima", p.launch.shape, arguments(op, p.partials));
+  fold_columns(device, p.partials, op.columns.amax, p.launch.shape.blocks_y, op.cols);
+}
+
+/// Maxima are what is left of the pass where nobody wants codes.
+QuantizeRows without_codes(const Maxima& op) {
+  return {op.x, {.amax = op.row_amax}, {op.column_amax, true}, op.rows, op.cols};
+}
+
 }  // namespace
 
 std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op) {
   WorkspaceCutter cutter;
-  (void)column_partials(cutter, op.columns, row_launch(device, op.rows, op.cols), op.cols);
+  (void)plan(device, op, cutter);
   return cutter.used();
 }
 
 void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
-  const RowLaunch launch = row_launch(device, op.rows, op.cols);
-  bf16* partials = column_partials(cutter, op.columns, launch, op.cols);
-  gpu(device).launch(row_kernel("quantize_rows", op.codes.rule.format(), launch), launch.shape,
-                     kernels::QuantizeRows{op.x, measured(op.codes, partials), op.rows, static_cast<int>(op.cols),
-                                           rows_aligned(op.x, op.cols)});
-  fold_columns(gpu(device), partials, op.columns, launch, op.cols);
+  const RowPlan p = plan(device, op, cutter);
+  if (op.cols > kLongestRow) return quantize_long_rows(gpu(device), op, p);
+  gpu(device).launch(row_kernel("quantize_rows", op.codes.rule.format(), p.launch), p.launch.shape,
+                     arguments(op, p.partials));
+  fold_columns(gpu(device), p.partials, op.columns, p.launch, op.cols);
 }
 
 std::size_t maxima_workspace(const Device& device, const Maxima& op) {
-  WorkspaceCutter cutter;
-  (void)column_partials(cutter, {nullptr, true}, row_launch(device, op.rows, op.cols), op.cols);
-  return cutter.used();
+  return quantize_rows_workspace(device, without_codes(op));
 }
 
 void maxima(Device& device, const Maxima& op, Workspace workspace) {
-  WorkspaceCutter cutter(workspace);
-  const RowLaunch launch = row_launch(device, op.rows, op.cols);
-  const ColumnMaxima columns{op.column_amax, true};
-  bf16* partials = column_partials(cutter, columns, launch, op.cols);
-  const RowCodes no_codes{.amax = op.row_amax};
-  gpu(device).launch(row_kernel("quantize_rows", no_codes.rule.format(), launch), launch.shape,
-                     kernels::QuantizeRows{op.x, measured(no_codes, partials), op.rows, static_cast<int>(op.cols),
-                                           rows_aligned(op.x, op.cols)});
-  fold_columns(gpu(device), partials, columns, launch, op.cols);
+  quantize_rows(device, without_codes(op), workspace);
 }
 
 std::size_t cast_workspace(const Device&, const Cast& op) {
@@ -78,12 +110,15 @@ void cast(Device& device, const Cast& op, Workspace workspace) {
   make_scales(gpu(device), op, op.as_stored, op.row_amax, op.rows, row_scales);
   make_scales(gpu(device), op, op.transposed, op.column_amax, op.cols, column_scales);
   const std::string kernel = "cast_tiles_" + std::string(fp8::name(op.rule.format()));
-  gpu(device).launch(
-      kernel, {.blocks_x = blocks_for(op.cols, kTile), .blocks_y = blocks_for(op.rows, kTile), .threads = 256},
-      kernels::CastTiles{op.x, row_scales, column_scales, op.as_stored.codes, op.transposed.codes, op.rows,
-                         static_cast<int>(op.cols), op.as_stored.axis == ScaleAxis::row,
-                         op.transposed.axis == ScaleAxis::row, rows_aligned(op.x, op.cols) && op.cols % 16 == 0,
-                         rows_aligned(op.transposed.codes, op.rows)});
+  gpu(device).launch(kernel,
+                     {.blocks_x = blocks_for(op.cols, kTileCols),
+                      .blocks_y = std::min(65535U, blocks_for(op.rows, kTileRows)),
+                      .threads = 256},
+                     kernels::CastTiles{op.x, row_scales, column_scales, op.as_stored.codes, op.transposed.codes,
+                                        op.rows, static_cast<int>(op.cols), op.as_stored.axis == ScaleAxis::row,
+                                        op.transposed.axis == ScaleAxis::row,
+                                        rows_aligned(op.x, op.cols) && is_aligned(op.as_stored.codes),
+                                        rows_aligned(op.transposed.codes, op.rows)});
 }
 
 }  // namespace octet::ops::gpu

@@ -29,6 +29,35 @@ void maxima(Device& device, const Maxima& op, Workspace workspace);
 void cast(Device& device, const Cast& op, Workspace workspace);
 [[nodiscard]] std::size_t cast_workspace(const Device& device, const Cast& op);
 
+// embedding.cpp
+void embedding_forward(Device& device, const EmbeddingForward& op, Workspace workspace);
+void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace workspace);
+
+// rope.cpp
+void rope(Device& device, const Rope& op, Workspace workspace);
+
+// decode.cpp
+void append_to_cache(Device& device, const AppendToCache& op, Workspace workspace);
+void attention_decode(Device& device, const AttentionDecode& op, Workspace workspace);
+[[nodiscard]] std::size_t attention_decode_workspace(const Device& device, const AttentionDecode& op);
+
+// loss.cpp
+void cross_entropy(Device& device, const CrossEntropy& op, Workspace workspace);
+
+// whole_tensor.cpp
+void sum_floats(Device& device, const SumFloats& op, Workspace workspace);
+[[nodiscard]] std::size_t sum_floats_workspace(const Device& device, const SumFloats& op);
+void sum_of_squares(Device& device, const SumOfSquares& op, Workspace workspace);
+[[nodiscard]] std::size_t sum_of_squares_workspace(const Device& device, const SumOfSquares& op);
+void find_non_finite(Device& device, const FindNonFinite& op, Workspace workspace);
+[[nodiscard]] std::size_t find_non_finite_workspace(const Device& device, const FindNonFinite& op);
+void cast_statistics(Device& device, const CastStatistics& op, Workspace workspace);
+void zero(Device& device, const Zero& op, Workspace workspace);
+
+// adamw.cpp
+void adamw(Device& device, const AdamW& op, Workspace workspace);
+[[nodiscard]] std::size_t adamw_workspace(const Device& device, const AdamW& op);
+
 // refusals.cpp: why the device cannot run an op at its sizes and formats, or null
 [[nodiscard]] const char* refuse_gemm(const Gemm& op);
 [[nodiscard]] const char* refuse_cast(const Cast& op);

@@ -9,12 +9,13 @@ namespace octet::ops::gpu {
 namespace {
 
 /// How many vectors a thread holds of rows up to that length; threads follow. Two loads in flight a thread and several
-/// blocks a multiprocessor keep memory busy; longer rows trade blocks for registers.
+/// blocks a multiprocessor keep memory busy; longer rows trade blocks for threads.
 struct RowTile {
   Index cols_at_most;
   int vectors;
 };
-constexpr std::array<RowTile, 4> kRowTiles{{{1024, 1}, {8192, 2}, {16384, 4}, {32768, 8}}};
+constexpr std::array<RowTile, 3> kRowTiles{{{1024, 1}, {8192, 2}, {kLongestRow, 4}}};
+constexpr std::array<RowTile, 3> kManyRegistersTiles{{{8192, 1}, {16384, 2}, {kLongestRow, 4}}};
 
 /// Blocks a multiprocessor of a launch that goes through all rows: what 64 registers a thread leave room for.
 int blocks_per_multiprocessor(unsigned threads) {
@@ -41,18 +42,26 @@ ArenaAllocator GpuDevice::shared_allocator() {
   return [this](std::size_t bytes) { return driver_->allocate_shared(bytes); };
 }
 
-RowLaunch row_launch(const Device& device, Index rows, Index cols) {
+unsigned threads_for(const Device& device, Index items, unsigned most) {
+  const auto warp = static_cast<Index>(gpu(device).warp_size());
+  return static_cast<unsigned>(std::clamp<Index>((items + warp - 1) / warp * warp, warp, most));
+}
+
+RowLaunch row_launch(const Device& device, const RowWork& work) {
+  const auto& tiles = work.many_registers ? kManyRegistersTiles : kRowTiles;
   const auto tile =
-      std::find_if(kRowTiles.begin(), kRowTiles.end(), [&](const RowTile& each) { return cols <= each.cols_at_most; });
-  if (tile == kRowTiles.end()) {
-    throw UserError("rows of {} elements are longer than the {} that the GPU's kernels hold", cols,
-                    kRowTiles.back().cols_at_most);
+      std::find_if(tiles.begin(), tiles.end(), [&](const RowTile& each) { return work.cols <= each.cols_at_most; });
+  if (tile == tiles.end()) {
+    throw UserError("rows of {} elements are longer than the {} that the GPU's kernels hold", work.cols, kLongestRow);
   }
   const Index per_thread = 8 * tile->vectors;
-  const auto threads =
-      static_cast<unsigned>(std::max<Index>(32, ((cols + per_thread - 1) / per_thread + 31) / 32 * 32));
+  const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
   const Index most = Index{gpu(device).multiprocessors()} * blocks_per_multiprocessor(threads);
-  return {tile->vectors, {.blocks_x = static_cast<unsigned>(std::min(rows, most)), .threads = threads}};
+  const unsigned fold_bytes = threads * static_cast<unsigned>(tile->vectors) * 16;
+  return {tile->vectors,
+          {.blocks_x = static_cast<unsigned>(std::min(work.rows, most)),
+           .threads = threads,
+           .shared_bytes = static_cast<unsigned>(work.column_folds) * fold_bytes}};
 }
 
 std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch) {

@@ -32,6 +32,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
+  [[nodiscard]] int warp_size() const { return driver_->facts().warp_size; }
 
   /// Launches the kernel of that name with one struct of arguments.
   template <typename Arguments>
@@ -58,8 +59,17 @@ struct RowLaunch {
   [[nodiscard]] Index blocks() const { return shape.blocks_x; }
 };
 
-/// UserError where a row is longer than any instance holds.
-[[nodiscard]] RowLaunch row_launch(const Device& device, Index rows, Index cols);
+/// The longest row that a block holds.
+inline constexpr Index kLongestRow = 32768;
+
+struct RowWork {
+  Index rows, cols;
+  int column_folds = 0;         ///< rows of `cols` whose column maxima the kernel keeps in shared memory
+  bool many_registers = false;  ///< a kernel that holds so much of an element that more threads beat more vectors
+};
+
+/// UserError where a row is longer than kLongestRow.
+[[nodiscard]] RowLaunch row_launch(const Device& device, const RowWork& work);
 
 /// "<kernel>_<format>_<vectors>"
 [[nodiscard]] std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch);
@@ -69,11 +79,18 @@ struct RowLaunch {
   return static_cast<unsigned>((count + threads - 1) / threads);
 }
 
+/// Threads for `items` of a block's work, in whole warps, at most `most`.
+[[nodiscard]] unsigned threads_for(const Device& device, Index items, unsigned most);
+
+[[nodiscard]] inline bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
 /// Whether rows of `cols` elements of T that start at `data` are all at multiples of 16 bytes. Sizes alone decide in a
 /// plan, where pointers are null.
 template <typename T>
 [[nodiscard]] bool rows_aligned(const T* data, Index cols) {
-  return static_cast<std::size_t>(cols) * sizeof(T) % 16 == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+  return static_cast<std::size_t>(cols) * sizeof(T) % 16 == 0 && is_aligned(data);
 }
 
 /// Cuts a workspace into pieces at multiples of 256 bytes, in the same order when measuring and when running.

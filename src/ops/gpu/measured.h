@@ -11,17 +11,26 @@ namespace octet::ops::gpu {
 }
 
 /// Room for the column maxima of each block; null where they are not wanted.
-[[nodiscard]] inline bf16* column_partials(WorkspaceCutter& cutter, const ColumnMaxima& columns,
-                                           const RowLaunch& launch, Index cols) {
-  return columns.wanted ? cutter.take<bf16>(launch.blocks() * cols) : nullptr;
+[[nodiscard]] inline bf16* column_partials(WorkspaceCutter& cutter, const ColumnMaxima& columns, Index blocks,
+                                           Index cols) {
+  return columns.wanted ? cutter.take<bf16>(blocks * cols) : nullptr;
+}
+
+/// Launches of kernels/folds.cu take 32 columns a block.
+[[nodiscard]] inline LaunchShape column_fold(Index cols) {
+  return {.blocks_x = blocks_for(cols, 32), .threads = 1024};
+}
+
+/// amax[c] = the largest of column c of partials [count, cols].
+inline void fold_columns(const GpuDevice& device, const bf16* partials, bf16* amax, Index count, Index cols) {
+  device.launch("fold_columns", column_fold(cols),
+                kernels::FoldColumns{partials, amax, static_cast<int>(count), static_cast<int>(cols)});
 }
 
 inline void fold_columns(const GpuDevice& device, const bf16* partials, const ColumnMaxima& columns,
                          const RowLaunch& launch, Index cols) {
   if (!columns.wanted) return;
-  device.launch(
-      "fold_columns", {.blocks_x = blocks_for(cols, 256), .threads = 256},
-      kernels::FoldColumns{partials, columns.amax, static_cast<int>(launch.blocks()), static_cast<int>(cols)});
+  fold_columns(device, partials, columns.amax, launch.blocks(), cols);
 }
 
 }  // namespace octet::ops::gpu

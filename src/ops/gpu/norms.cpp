@@ -12,8 +12,8 @@ struct ForwardPlan {
 };
 
 ForwardPlan plan(const Device& device, const RmsNormForward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, op.rows, op.dim);
-  return {launch, column_partials(cutter, op.columns, launch, op.dim)};
+  const RowLaunch launch = row_launch(device, {op.rows, op.dim, op.columns.wanted ? 1 : 0});
+  return {launch, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
 struct BackwardPlan {
@@ -23,9 +23,9 @@ struct BackwardPlan {
 };
 
 BackwardPlan plan(const Device& device, const RmsNormBackward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, op.rows, op.dim);
+  const RowLaunch launch = row_launch(device, {op.rows, op.dim, op.columns.wanted ? 1 : 0, true});
   auto* weight_partials = cutter.take<float>(launch.blocks() * op.dim);
-  return {launch, weight_partials, column_partials(cutter, op.columns, launch, op.dim)};
+  return {launch, weight_partials, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
 }  // namespace
@@ -39,7 +39,8 @@ std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward
 void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const auto [launch, partials] = plan(device, op, cutter);
-  const bool aligned = rows_aligned(op.x, op.dim) && rows_aligned(op.y, op.dim) && rows_aligned(op.delta, op.dim);
+  const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.delta) && is_aligned(op.weight) &&
+                       is_aligned(op.x_out) && is_aligned(op.y) && is_aligned(op.codes.codes);
   gpu(device).launch(
       row_kernel("rmsnorm_forward", op.codes.rule.format(), launch), launch.shape,
       kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out, op.y, op.rstd,
@@ -56,13 +57,14 @@ std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackwa
 void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const auto [launch, weight_partials, partials] = plan(device, op, cutter);
-  const bool aligned = rows_aligned(op.x, op.dim) && rows_aligned(op.dx, op.dim);
+  const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.dy) && is_aligned(op.weight) &&
+                       is_aligned(op.residual) && is_aligned(op.dx) && is_aligned(op.codes.codes);
   gpu(device).launch(row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
                      kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr,
                                               op.dx, weight_partials, measured(op.codes, partials), op.rows,
                                               static_cast<int>(op.dim), aligned});
   gpu(device).launch(
-      "sum_columns", {.blocks_x = blocks_for(op.dim, 256), .threads = 256},
+      "sum_columns", column_fold(op.dim),
       kernels::SumColumns{weight_partials, op.dweight, static_cast<int>(launch.blocks()), static_cast<int>(op.dim)});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
 }

@@ -1,0 +1,222 @@
+// AdamW: an element is read and written once, 2 + 2 bytes of a bf16 weight (or 4 + 4 + 2 with a master), 4 of the
+// gradient, 2 + 2 or 4 + 4 of each moment. Eight neighbours a thread.
+#include <type_traits>
+
+#include "core/random.h"
+#include "kernels/arguments.h"
+#include "kernels/eight.h"
+
+namespace octet::kernels {
+namespace {
+
+/// The random words of two neighbours, as octet::ops::AdamW lays them out.
+struct RandomPair {
+  std::uint32_t weight[2];  // in the low half; of m in the high half
+  std::uint32_t v[2];       // in the low half
+
+  OCTET_DEVICE RandomPair(std::uint64_t key, std::uint64_t block, std::uint64_t stream) {
+    const auto words = philox(key, block, stream);
+    weight[0] = words[0];
+    v[0] = words[1];
+    weight[1] = words[2];
+    v[1] = words[3];
+  }
+  [[nodiscard]] OCTET_DEVICE std::uint32_t m(int i) const { return weight[i] >> 16; }
+};
+
+/// Eight neighbours as memory holds them, in registers: all are loaded before the first is used. `Full`: 16 bytes at a
+/// time; else the first `count`, at any address.
+template <typename T, bool Full>
+struct Held;
+
+template <bool Full>
+struct Held<float, Full> {
+  Eight x;
+
+  OCTET_DEVICE Held(const float* from, Index count) {
+    if constexpr (Full) {
+      load_eight(from, x);
+    } else {
+      load_some(from, count, 0, x);
+    }
+  }
+  OCTET_DEVICE void store(float* to, Index count) const {
+    if constexpr (Full) {
+      store_eight(to, x);
+    } else {
+      store_some(to, count, x);
+    }
+  }
+  [[nodiscard]] OCTET_DEVICE float at(int i) const { return x[i]; }
+  OCTET_DEVICE void set(int i, float value, std::uint32_t) { x[i] = value; }
+};
+
+template <bool Full>
+struct Held<bf16, Full> {
+  Vector words;
+
+  OCTET_DEVICE Held() : words{} {}
+  OCTET_DEVICE Held(const bf16* from, Index count) : words{} {
+    if constexpr (Full) {
+      words = load_16_bytes<Vector>(from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        if (i < count) set_bits(i, from[i].bits);
+      }
+    }
+  }
+  OCTET_DEVICE void store(bf16* to, Index count) const {
+    if constexpr (Full) {
+      store_16_bytes(to, words);
+    } else {
+      store_some(to, count, words);
+    }
+  }
+  [[nodiscard]] OCTET_DEVICE float at(int i) const {
+    return i % 2 == 0 ? low_half(words.words[i / 2]) : high_half(words.words[i / 2]);
+  }
+  /// Rounds stochastically with the low 16 of the random bits.
+  OCTET_DEVICE void set(int i, float value, std::uint32_t random) {
+    set_bits(i, round_stochastically(value, static_cast<std::uint16_t>(random)).bits);
+  }
+  OCTET_DEVICE void set_bits(int i, std::uint16_t bits) {
+    std::uint32_t& word = words.words[i / 2];
+    word = i % 2 == 0 ? (word & 0xFFFF'0000U) | bits : (word & 0xFFFFU) | (static_cast<std::uint32_t>(bits) << 16);
+  }
+};
+
+/// The settings of a step, as each element needs them.
+struct Settings {
+  float clip, correction1, correction2, learning_rate;
+  std::uint64_t key;
+
+  OCTET_DEVICE explicit Settings(const AdamW& a)
+      : clip(a.scalars->clip_factor),
+        correction1(1.0F / a.scalars->bias_correction1),
+        correction2(1.0F / a.scalars->bias_correction2),
+        learning_rate(a.scalars->learning_rate * a.lr_scale),
+        key(a.scalars->rounding_key) {}
+};
+
+/// One element's moments and parameter, before the step and after.
+struct Element {
+  float parameter, m, v;
+
+  OCTET_DEVICE void step(const AdamW& a, const Settings& set, float gradient) {
+    const float g = gradient * set.clip;
+    m = m * a.beta1 + g * (1.0F - a.beta1);
+    v = v * a.beta2 + g * g * (1.0F - a.beta2);
+    const float direction = fast_divide(m * set.correction1, fast_sqrt(v * set.correction2) + a.eps);
+    parameter -= (direction + parameter * a.weight_decay) * set.learning_rate;
+  }
+};
+
+/// Elements [col, col + 8) of a row, or those that it has; returns the new weights.
+template <typename Moment, bool has_master, bool Full>
+OCTET_DEVICE Vector update(const AdamW& a, const Settings& set, Index row, Index col) {
+  const Index at = row * a.cols + col;
+  const Index count = a.cols - col;
+  auto* m_of = static_cast<Moment*>(a.m) + at;
+  auto* v_of = static_cast<Moment*>(a.v) + at;
+  const Held<float, Full> gradient(a.gradient + at, count);
+  Held<Moment, Full> m(m_of, count);
+  Held<Moment, Full> v(v_of, count);
+  using Parameter = std::conditional_t<has_master, float, bf16>;
+  Parameter* parameter_of = nullptr;
+  if constexpr (has_master) {
+    parameter_of = a.master + at;
+  } else {
+    parameter_of = a.weight + at;
+  }
+  Held<Parameter, Full> parameter(parameter_of, count);
+  Held<bf16, Full> weight;
+  const auto block = static_cast<std::uint64_t>(row * ((a.cols + 1) / 2) + col / 2);
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    // Where nothing is rounded with them, the words are not computed.
+    const RandomPair random(set.key, block + static_cast<std::uint64_t>(i / 2), a.stream);
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      Element element{parameter.at(i + j), m.at(i + j), v.at(i + j)};
+      element.step(a, set, gradient.at(i + j));
+      m.set(i + j, element.m, random.m(j));
+      v.set(i + j, element.v, random.v[j]);
+      parameter.set(i + j, element.parameter, random.weight[j]);
+      // To nearest with to_bf16's one NaN: the same bits as the CPU makes of the same master.
+      if constexpr (has_master) weight.set_bits(i + j, to_bf16(element.parameter).bits);
+    }
+  }
+  m.store(m_of, count);
+  v.store(v_of, count);
+  parameter.store(parameter_of, count);
+  if constexpr (has_master) {
+    weight.store(a.weight + at, count);
+    return weight.words;
+  } else {
+    return parameter.words;
+  }
+}
+
+/// The words' magnitudes; elements from `count` on are zero.
+OCTET_DEVICE Vector magnitudes(const Vector& x, Index count) {
+  Vector result;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    const std::uint32_t kept = 2 * w + 1 < count ? 0x7FFF'7FFFU : 2 * w < count ? 0x7FFFU : 0U;
+    result.words[w] = x.words[w] & kept;
+  }
+  return result;
+}
+
+/// The largest of a warp's part of a row; one thread stores it.
+OCTET_DEVICE void leave_row_part(const AdamW& a, const Vector& x, Index row, Index vector) {
+  std::uint32_t halves = max_u16x2(max_u16x2(x.words[0], x.words[1]), max_u16x2(x.words[2], x.words[3]));
+  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) halves = max_u16x2(halves, shuffle_xor(halves, mask));
+  const Index part = vector / kWarpSize;
+  const Index parts = (a.cols + 8 * kWarpSize - 1) / (8 * kWarpSize);
+  if (thread_index() % kWarpSize != 0 || part >= parts) return;
+  const std::uint32_t low = halves & 0xFFFFU;
+  const std::uint32_t high = halves >> 16;
+  a.row_partials[row * parts + part].bits = static_cast<std::uint16_t>(low > high ? low : high);
+}
+
+/// Block (x, y) takes eight columns a thread and the rows y, y + blocks_y, ... of them. Maxima are left by warp and by
+/// block: nothing waits for anything in between.
+template <typename Moment, bool has_master>
+OCTET_DEVICE void adamw(const AdamW& a) {
+  const Settings set(a);
+  const Index vector = Index{block_index()} * thread_count() + thread_index();
+  const Index col = vector * 8;
+  const bool full = a.aligned && col + 8 <= a.cols;
+  Vector columns{};
+  for (Index row = block_index_y(); row < a.rows; row += block_count_y()) {
+    Vector weight{};
+    if (full) {
+      weight = update<Moment, has_master, true>(a, set, row, col);
+    } else if (col < a.cols) {
+      weight = update<Moment, has_master, false>(a, set, row, col);
+    }
+    if (a.row_partials == nullptr) continue;
+    const Vector magnitude = magnitudes(weight, a.cols - col);
+#pragma unroll
+    for (int w = 0; w < 4; ++w) columns.words[w] = max_u16x2(columns.words[w], magnitude.words[w]);
+    leave_row_part(a, magnitude, row, vector);
+  }
+  if (a.row_partials == nullptr || col >= a.cols) return;
+  bf16* partials = a.column_partials + Index{block_index_y()} * a.cols + col;
+  if (full) {
+    store_16_bytes(partials, columns);
+  } else {
+    store_some(partials, a.cols - col, columns);
+  }
+}
+
+}  // namespace
+}  // namespace octet::kernels
+
+// Launched with fewer threads: the bound says 80 registers, with which a multiprocessor runs 768.
+OCTET_SIMPLE_KERNEL(768, adamw_master_f32, AdamW, adamw<float, true>)
+OCTET_SIMPLE_KERNEL(768, adamw_master_bf16, AdamW, adamw<octet::bf16, true>)
+OCTET_SIMPLE_KERNEL(768, adamw_alone_f32, AdamW, adamw<float, false>)
+OCTET_SIMPLE_KERNEL(768, adamw_alone_bf16, AdamW, adamw<octet::bf16, false>)

@@ -1,0 +1,158 @@
+// Sums and searches over whole tensors, each in two launches: a part for each block, then all parts in order. What a
+// block goes through depends on sizes alone, so that a sum has the same bits each time. Reads every element once.
+#include "kernels/arguments.h"
+#include "kernels/prelude.h"
+
+namespace octet::kernels {
+namespace {
+
+constexpr int kAtOnce = 4;  // vectors in flight a thread
+
+/// The vectors of 16 bytes of a grid's thread: start, start + step, ...
+struct Stride {
+  Index start, step;
+
+  OCTET_DEVICE Stride()
+      : start(Index{block_index()} * thread_count() + thread_index()), step(Index{block_count()} * thread_count()) {}
+};
+
+// ---- sums in double -------------------------------------------------------------------------------------------------
+
+/// Products in double: those of two floats are exact, and the conversions stay behind the memory.
+template <typename Map>
+OCTET_DEVICE void sum_partials(const SumPartials& a, Map map) {
+  OCTET_SHARED double shared[32];
+  const Stride stride;
+  const Index vectors = a.aligned ? a.count / 4 : 0;
+  double sums[4] = {};
+  const auto add = [&](const Vector& x) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) sums[w] += map(static_cast<double>(fp8::float_of(x.words[w])));
+  };
+  Index v = stride.start;
+  for (; v + (kAtOnce - 1) * stride.step < vectors; v += kAtOnce * stride.step) {
+    Vector x[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) x[k] = load_16_bytes<Vector>(a.x + (v + k * stride.step) * 4);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) add(x[k]);
+  }
+  for (; v < vectors; v += stride.step) add(load_16_bytes<Vector>(a.x + v * 4));
+  for (Index i = vectors * 4 + stride.start; i < a.count; i += stride.step) {
+    sums[0] += map(static_cast<double>(a.x[i]));
+  }
+  const double sum = block_sum((sums[0] + sums[1]) + (sums[2] + sums[3]), shared);
+  if (thread_index() == 0) a.partials[block_index()] = sum;
+}
+
+OCTET_DEVICE void sum_floats(const SumPartials& a) {
+  sum_partials(a, [](double x) { return x; });
+}
+OCTET_DEVICE void sum_of_squares(const SumPartials& a) {
+  sum_partials(a, [](double x) { return x * x; });
+}
+
+/// One block.
+OCTET_DEVICE void finish_sum(const FinishSum& a) {
+  OCTET_SHARED double shared[32];
+  double sum = 0;
+  for (int i = thread_index(); i < a.count; i += thread_count()) sum += a.partials[i];
+  sum = block_sum(sum, shared);
+  if (thread_index() == 0) a.total[0] += a.scale * sum;
+}
+
+// ---- the first NaN or infinity --------------------------------------------------------------------------------------
+
+constexpr Index kNowhere = INT64_MAX;
+
+OCTET_DEVICE bool is_non_finite(float x) {
+  return (fp8::bits_of(x) & fp8::kFloatInfinity) == fp8::kFloatInfinity;
+}
+OCTET_DEVICE bool is_non_finite(bf16 x) {
+  return is_non_finite(to_float(x));
+}
+
+/// Where in a vector of T the first is; -1 where all are finite.
+OCTET_DEVICE int find_in(const Vector& x, float) {
+  int place = -1;
+#pragma unroll
+  for (int w = 3; w >= 0; --w) {
+    if (is_non_finite(fp8::float_of(x.words[w]))) place = w;
+  }
+  return place;
+}
+OCTET_DEVICE int find_in(const Vector& x, bf16) {
+  int place = -1;
+#pragma unroll
+  for (int w = 3; w >= 0; --w) {
+    if (is_non_finite(high_half(x.words[w]))) place = 2 * w + 1;
+    if (is_non_finite(low_half(x.words[w]))) place = 2 * w;
+  }
+  return place;
+}
+
+OCTET_DEVICE Index block_least(Index x, Index* shared) {
+  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) {
+    const Index other = shuffle_xor(x, mask);
+    x = other < x ? other : x;
+  }
+  if (thread_index() % kWarpSize == 0) shared[thread_index() / kWarpSize] = x;
+  sync_block();
+  Index least = shared[0];
+  for (int w = 1; w < thread_count() / kWarpSize; ++w) least = shared[w] < least ? shared[w] : least;
+  return least;
+}
+
+/// A thread's places rise, so the first that it finds is its least.
+template <typename T>
+OCTET_DEVICE Index find(const Search& a) {
+  constexpr int kEach = 16 / sizeof(T);
+  const Stride stride;
+  const T* x = static_cast<const T*>(a.x);
+  const Index vectors = a.aligned ? a.count / kEach : 0;
+  for (Index v = stride.start; v < vectors; v += kAtOnce * stride.step) {
+    Vector loaded[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const Index at = v + k * stride.step;
+      loaded[k] = at < vectors ? load_16_bytes<Vector>(x + at * kEach) : Vector{};
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int place = find_in(loaded[k], T{});
+      if (place >= 0) return (v + k * stride.step) * kEach + place;
+    }
+  }
+  for (Index i = vectors * kEach + stride.start; i < a.count; i += stride.step) {
+    if (is_non_finite(x[i])) return i;
+  }
+  return kNowhere;
+}
+
+template <typename T>
+OCTET_DEVICE void find_non_finite(const Search& a) {
+  OCTET_SHARED Index shared[32];
+  const Index first = block_least(find<T>(a), shared);
+  if (thread_index() == 0) a.partials[block_index()] = first;
+}
+
+/// One block.
+OCTET_DEVICE void finish_search(const FinishSearch& a) {
+  OCTET_SHARED Index shared[32];
+  Index first = kNowhere;
+  for (int i = thread_index(); i < a.count; i += thread_count()) {
+    first = a.partials[i] < first ? a.partials[i] : first;
+  }
+  first = block_least(first, shared);
+  if (thread_index() == 0) a.first[0] = first == kNowhere ? -1 : first;
+}
+
+}  // namespace
+}  // namespace octet::kernels
+
+OCTET_SIMPLE_KERNEL(256, sum_floats, SumPartials, sum_floats)
+OCTET_SIMPLE_KERNEL(256, sum_of_squares, SumPartials, sum_of_squares)
+OCTET_SIMPLE_KERNEL(256, finish_sum, FinishSum, finish_sum)
+OCTET_SIMPLE_KERNEL(256, find_non_finite_f32, Search, find_non_finite<float>)
+OCTET_SIMPLE_KERNEL(256, find_non_finite_bf16, Search, find_non_finite<octet::bf16>)
+OCTET_SIMPLE_KERNEL(256, finish_search, FinishSearch, finish_search)

@@ -1,0 +1,81 @@
+// Launches of AdamW.
+#include "kernels/arguments.h"
+#include "ops/gpu/entries.h"
+#include "ops/gpu/measured.h"
+
+namespace octet::ops::gpu {
+namespace {
+
+constexpr Index kEach = 8;  // elements a thread
+constexpr unsigned kMostThreads = 256;
+constexpr Index kBlocksPerMultiprocessor = 3;  // 80 registers a thread
+
+/// What the kernel takes for rows and columns. Random bits depend on the place in a row; where rows have an even length
+/// those of one long row are the same.
+struct Extent {
+  Index rows, cols;
+};
+
+Extent extent_of(const AdamW& op) {
+  const bool as_one_row = !op.measures && (op.rows == 1 || op.cols % 2 == 0);
+  return as_one_row ? Extent{std::min<Index>(op.rows, 1), op.rows * op.cols} : Extent{op.rows, op.cols};
+}
+
+struct Plan {
+  Extent extent;
+  LaunchShape shape;
+  Index row_parts;  // warps that share a row
+  bf16* row_partials;
+  bf16* column_partials;
+};
+
+Plan plan(const Device& device, const AdamW& op, WorkspaceCutter& cutter) {
+  const Extent extent = extent_of(op);
+  const unsigned threads = threads_for(device, (extent.cols + kEach - 1) / kEach, kMostThreads);
+  const auto x = static_cast<Index>(blocks_for(extent.cols, static_cast<unsigned>(kEach) * threads));
+  const Index wanted = gpu(device).multiprocessors() * kBlocksPerMultiprocessor / std::max<Index>(1, x);
+  const Index y = std::min(extent.rows, std::clamp<Index>(wanted, 1, 65535));
+  const Index warp_cols = kEach * gpu(device).warp_size();
+  const Index row_parts = (op.cols + warp_cols - 1) / warp_cols;
+  bf16* row_partials = op.measures ? cutter.take<bf16>(op.rows * row_parts) : nullptr;
+  bf16* column_partials = op.measures ? cutter.take<bf16>(y * op.cols) : nullptr;
+  return {extent,
+          {.blocks_x = static_cast<unsigned>(x), .blocks_y = static_cast<unsigned>(y), .threads = threads},
+          row_parts,
+          row_partials,
+          column_partials};
+}
+
+/// Whether all rows of all operands start at multiples of 16 bytes.
+bool operands_aligned(const AdamW& op, const Extent& extent) {
+  return (extent.rows == 1 || extent.cols % 8 == 0) && is_aligned(op.master) && is_aligned(op.weight) &&
+         is_aligned(op.gradient) && is_aligned(op.m) && is_aligned(op.v);
+}
+
+const char* kernel_of(const AdamW& op) {
+  if (op.has_master) return op.moments == DType::bf16 ? "adamw_master_bf16" : "adamw_master_f32";
+  return op.moments == DType::bf16 ? "adamw_alone_bf16" : "adamw_alone_f32";
+}
+
+}  // namespace
+
+std::size_t adamw_workspace(const Device& device, const AdamW& op) {
+  WorkspaceCutter cutter;
+  (void)plan(device, op, cutter);
+  return cutter.used();
+}
+
+void adamw(Device& device, const AdamW& op, Workspace workspace) {
+  WorkspaceCutter cutter(workspace);
+  const Plan p = plan(device, op, cutter);
+  gpu(device).launch(kernel_of(op), p.shape,
+                     kernels::AdamW{op.master, op.weight, op.gradient, op.m, op.v, op.scalars, p.row_partials,
+                                    p.column_partials, p.extent.rows, p.extent.cols, op.stream, op.beta1, op.beta2,
+                                    op.eps, op.weight_decay, op.lr_scale, operands_aligned(op, p.extent)});
+  if (!op.measures) return;
+  gpu(device).launch("fold_rows", {.blocks_x = blocks_for(op.rows, 256), .threads = 256},
+                     kernels::FoldRows{p.row_partials, op.row_amax, op.rows, static_cast<int>(p.row_parts)});
+  fold_columns(gpu(device), p.column_partials, op.column_amax, p.shape.blocks_y, op.cols);
+}
+
+}  // namespace octet::ops::gpu

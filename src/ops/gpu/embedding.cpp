@@ -1,0 +1,26 @@
+// Launches of the embedding.
+#include "kernels/arguments.h"
+#include "ops/gpu/entries.h"
+#include "ops/gpu/gpu_device.h"
+
+namespace octet::ops::gpu {
+
+void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
+  if (op.dim == 0) return;
+  const bool aligned = rows_aligned(op.table, op.dim) && rows_aligned(op.out, op.dim);
+  gpu(device).launch(
+      "embedding_forward", {.blocks_x = blocks_for(op.rows, 1), .threads = threads_for(device, (op.dim + 7) / 8, 512)},
+      kernels::EmbeddingForward{op.tokens, op.table, op.out, op.rows, static_cast<int>(op.dim), aligned});
+}
+
+void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace) {
+  // Few columns still get the threads that look through the tokens.
+  const unsigned threads = std::max(128U, threads_for(device, (op.dim + 7) / 8, 512));
+  const bool aligned = rows_aligned(op.dy, op.dim) && rows_aligned(op.dtable, op.dim);
+  gpu(device).launch(
+      "embedding_backward",
+      {.blocks_x = blocks_for(op.rows, 1), .blocks_y = blocks_for(op.dim, 8 * threads), .threads = threads},
+      kernels::EmbeddingBackward{op.tokens, op.dy, op.dtable, op.rows, static_cast<int>(op.dim), aligned});
+}
+
+}  // namespace octet::ops::gpu
