@@ -3,6 +3,7 @@
 //
 // kWarpSize                      threads that exchange registers: 32 or 64
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
+// OCTET_DENSE_KERNEL(threads, blocks)  the same, with registers for `blocks` blocks a multiprocessor
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
 // OCTET_SHARED                   memory of a block
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count()
@@ -12,6 +13,12 @@
 // load_16_bytes, store_16_bytes  streaming: what is read or written once should not displace what is read again
 // to_bf16x2(low, high)           two floats rounded to nearest even, packed; a NaN stays one
 // encode_pair<F>(low, high)      two saturating FP8 codes, packed, as fp8::encode makes them
+// exp2_fast(x)                   2^x to two ulps; below the smallest normal float it is zero
+// dynamic_shared()               shared memory whose size the launch says, at a multiple of 16 bytes
+// begin_copy<bytes>(shared, from, there)  4 or 16 bytes from device memory, or zeros; done after finish_copies() for
+//                                this thread, and after a barrier that follows it for all
+// Operand, Tile                  a warp's share of 16 x 16 factors and results: multiply_add, load_operand,
+//                                load_transposed_operand, as_operand, store_tile; Tile says which element is where
 #pragma once
 
 #include <cstdint>
@@ -79,7 +86,7 @@ OCTET_DEVICE std::uint16_t block_max(std::uint32_t halves, std::uint32_t* shared
 }  // namespace octet::kernels
 
 // A kernel of one instance: `body` is a device function of octet::kernels that takes the arguments.
-#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                                 \
+#define OCTET_SIMPLE_KERNEL(threads, name, Arguments, body)                          \
   OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::body(arguments);                                                        \
+    octet::kernels::body(arguments);                                                 \
   }
