@@ -6,13 +6,12 @@
 #pragma once
 
 #include "kernels/arguments.h"
+#include "kernels/attention_layout.h"
 #include "kernels/prelude.h"
 
 namespace octet::kernels {
 
-constexpr int kAttentionWarps = 4;
 constexpr int kAttentionThreads = kAttentionWarps * kWarpSize;
-constexpr int kOwnedRows = 16 * kAttentionWarps;
 constexpr float kLog2E = 1.4426950408889634F;
 constexpr float kLn2 = 0.6931471805599453F;
 
@@ -50,11 +49,10 @@ OCTET_DEVICE int warp_index() {
   return thread_index() / kWarpSize;
 }
 
-/// Rows of at most Dim elements in shared memory. Eight elements of padding put the eight rows that are read at once
-/// into different banks.
+/// Rows of at most Dim elements in shared memory.
 template <int Dim>
 struct SharedRows {
-  static constexpr int kPitch = Dim + 8;
+  static constexpr int kPitch = shared_pitch(Dim);
   static constexpr int kSteps = Dim / 16;
   bf16* first;
 

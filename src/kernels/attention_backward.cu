@@ -6,14 +6,6 @@
 namespace octet::kernels {
 namespace {
 
-/// Rows of the other side that are fetched at once: what leaves registers for the sums of an owned row.
-template <int Dim>
-constexpr int kStreamedRows = Dim > 64 ? 32 : 64;
-
-/// Columns of dk and dv that one block sums; where heads are longer, several blocks share their keys.
-template <int Dim>
-constexpr int kSummedCols = Dim > 128 ? 128 : Dim;
-
 /// delta = the sum of out * dout over a head. 2 (out) + 2 (dout) bytes an element. A group of threads takes a head of a
 /// row, eight elements each, as many as make a power of two.
 OCTET_DEVICE void attention_delta(const AttentionBackward& a) {
@@ -89,9 +81,9 @@ OCTET_DEVICE void fill(float (&factors)[Tile::kRows], float factor) {
 /// each in order. Early keys come first, as the most queries see them.
 template <int Dim>
 OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
-  constexpr int kRows = kStreamedRows<Dim>;
+  constexpr int kRows = backward_streamed_rows(Dim);
   constexpr int kTiles = kRows / 16;
-  constexpr int kCols = kSummedCols<Dim>;
+  constexpr int kCols = summed_cols(Dim);
   const AttentionSizes& sizes = a.sizes;
   const int blocks = owned_blocks(sizes);
   const int seq_len = sizes.seq_len;
@@ -118,6 +110,7 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     const RowPair<Dim> to = streamed(step);
     to.first.template begin_fetch<kRows>(a.qkv + head.query(sizes), sizes.qkv_stride, query, seq_len, dim);
     to.second.template begin_fetch<kRows>(a.dout + head.out(sizes), sizes.out_stride, query, seq_len, dim);
+    static_assert(2 * kRows <= kAttentionThreads);
     if (thread_index() < 2 * kRows) {
       const int row = query + thread_index() % kRows;
       const float* from = (thread_index() < kRows ? a.lse : a.delta) + head.rows(sizes) + row;
@@ -178,7 +171,7 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
 /// dq of 64 queries of one head, over the keys in order. The last queries come first, as they see the most keys.
 template <int Dim>
 OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
-  constexpr int kRows = kStreamedRows<Dim>;
+  constexpr int kRows = backward_streamed_rows(Dim);
   constexpr int kTiles = kRows / 16;
   const AttentionSizes& sizes = a.sizes;
   const int blocks = owned_blocks(sizes);

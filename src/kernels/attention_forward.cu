@@ -5,7 +5,7 @@
 namespace octet::kernels {
 namespace {
 
-constexpr int kStreamedKeys = 64;
+constexpr int kStreamedKeys = forward_streamed_rows();
 
 /// What a thread knows of the softmax of its rows, in powers of two.
 struct RunningSoftmax {

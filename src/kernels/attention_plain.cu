@@ -7,7 +7,7 @@ namespace {
 
 /// A row of a head, spread over a warp: thread t holds elements t, t + kWarpSize, ... Those beyond the head are zero.
 struct WarpRow {
-  static constexpr int kElements = 256 / kWarpSize;
+  static constexpr int kElements = kLongestHead / kWarpSize;
   float x[kElements];
 
   OCTET_DEVICE WarpRow() {

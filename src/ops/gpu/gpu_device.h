@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/attention.h"
 #include "gpu/driver.h"
 #include "ops/backend.h"
 
@@ -16,8 +17,9 @@ using octet::gpu::LaunchShape;
 
 class GpuDevice final : public Device {
  public:
-  GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, fp8::FormatFamily family)
-      : driver_(std::move(driver)), family_(family) {}
+  /// `attention` may hold no library: own kernels take its place, and the description says why.
+  GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, fp8::FormatFamily family, octet::gpu::FoundAttention attention)
+      : driver_(std::move(driver)), family_(family), attention_(std::move(attention)) {}
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
@@ -25,6 +27,9 @@ class GpuDevice final : public Device {
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
+
+  /// The vendor's attention; null where own kernels do all of it.
+  [[nodiscard]] octet::gpu::AttentionLibrary* attention() const { return attention_.library.get(); }
 
   /// Launches the kernel of that name with one struct of arguments.
   template <typename Arguments>
@@ -36,6 +41,7 @@ class GpuDevice final : public Device {
  private:
   std::unique_ptr<octet::gpu::Driver> driver_;
   fp8::FormatFamily family_;
+  octet::gpu::FoundAttention attention_;  // uses the driver's stream
 };
 
 [[nodiscard]] inline const GpuDevice& gpu(const Device& device) {
