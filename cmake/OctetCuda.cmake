@@ -1,4 +1,5 @@
 # Is there a CUDA compiler new enough? Sets OCTET_CUDA_FOUND and OCTET_NVCC; says aloud when CUDA is left out, and why.
+# Then, are there the headers of cuDNN's attention? Sets OCTET_CUDNN_FOUND, and says aloud what is missing.
 set(OCTET_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc >= 12.4 is found), ON, OFF")
 set_property(CACHE OCTET_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(octet_oldest_nvcc 12.4)
@@ -33,4 +34,26 @@ elseif(OCTET_CUDA STREQUAL ON)
   message(FATAL_ERROR "CUDA was asked for: ${octet_no_cuda}")
 else()
   message(STATUS "CUDA is left out: ${octet_no_cuda}")
+endif()
+
+# cudnn-frontend is headers in a Python wheel; scripts/cudnn_frontend fetches it.
+set(OCTET_CUDNN_FOUND FALSE)
+if(OCTET_CUDA_FOUND)
+  file(GLOB octet_wheels ${PROJECT_SOURCE_DIR}/build/cudnn/lib/python3*/site-packages
+       ${PROJECT_SOURCE_DIR}/build/venv/lib/python3*/site-packages ${CMAKE_BINARY_DIR}/venv/lib/python3*/site-packages
+       ${PROJECT_SOURCE_DIR}/build/release/venv/lib/python3*/site-packages)
+  find_path(OCTET_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h HINTS ${octet_wheels} PATHS ${OCTET_CUDA_INCLUDE}
+            PATH_SUFFIXES include DOC "Where cudnn_frontend.h is")
+  find_path(OCTET_CUDNN_INCLUDE cudnn.h HINTS ${OCTET_CUDA_INCLUDE} ${octet_wheels}
+            PATH_SUFFIXES nvidia/cudnn/include DOC "Where cudnn.h is")
+  if(NOT OCTET_CUDNN_FRONTEND_INCLUDE)
+    message(STATUS "cuDNN is left out, attention runs on own kernels: no cudnn_frontend.h: scripts/cudnn_frontend "
+                   "fetches it (pip install --no-deps nvidia-cudnn-frontend), or set OCTET_CUDNN_FRONTEND_INCLUDE")
+  elseif(NOT OCTET_CUDNN_INCLUDE)
+    message(STATUS "cuDNN is left out, attention runs on own kernels: no cudnn.h: install NVIDIA's cuDNN "
+                   "(pip install nvidia-cudnn-cu13), or set OCTET_CUDNN_INCLUDE")
+  else()
+    set(OCTET_CUDNN_FOUND TRUE)
+    message(STATUS "cuDNN: attention through ${OCTET_CUDNN_FRONTEND_INCLUDE}/cudnn_frontend.h")
+  endif()
 endif()

@@ -80,6 +80,12 @@ void* DynamicLibrary::address(const char* symbol) const {
   return found;
 }
 
+void* DynamicLibrary::keep_loaded() const {
+  void* handle = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  check(handle != nullptr, "a loaded library can be opened again");
+  return handle;
+}
+
 std::vector<std::string> library_directories(std::string_view package) {
   std::vector<std::string> directories;
   std::string listed = environment("OCTET_LIBRARY_PATH");

@@ -30,6 +30,9 @@ class DynamicLibrary {
   void bind(const char* symbol, Function*& function) const {
     function = reinterpret_cast<Function*>(address(symbol));
   }
+  /// The system's handle of the library, which from now on stays loaded until the process ends: for code that keeps
+  /// addresses of its functions.
+  [[nodiscard]] void* keep_loaded() const;
 
  private:
   DynamicLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}

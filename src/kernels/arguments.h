@@ -93,6 +93,32 @@ struct AttentionDecode {
   float scale;
 };
 
+/// Causal attention of H query heads on KV key and value heads of hd elements. A row of qkv holds all of them.
+struct AttentionSizes {
+  std::int64_t qkv_stride;  // (H + 2 KV) hd
+  std::int64_t out_stride;  // H hd
+  int batch, seq_len, heads, kv_heads, head_dim;
+  float scale;  // of the scores
+};
+
+struct AttentionForward {
+  const bf16* qkv;  // [B S, qkv_stride]
+  bf16* out;        // [B S, out_stride]
+  float* lse;       // [B, H, S]
+  AttentionSizes sizes;
+};
+
+struct AttentionBackward {
+  const bf16* qkv;   // [B S, qkv_stride]
+  const bf16* out;   // [B S, out_stride]
+  const bf16* dout;  // [B S, out_stride]
+  const float* lse;  // [B, H, S]
+  float* delta;      // [B, H, S]: the sum of out * dout over each head
+  bf16* dqkv;        // [B S, qkv_stride]
+  AttentionSizes sizes;
+  bool aligned;  // heads of out and dout start at multiples of 16 bytes
+};
+
 struct SwigluForward {
   const bf16* gate_up;  // [rows, 2 dim]
   bf16* y;              // [rows, dim]

@@ -3,6 +3,7 @@
 //
 // kWarpSize                      threads that exchange registers: 32 or 64
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
+// OCTET_DENSE_KERNEL(threads, blocks)  the same, with registers for `blocks` blocks a multiprocessor
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
 // OCTET_SHARED                   memory of a block
 // dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
@@ -21,6 +22,11 @@
 // fast_sqrt(x)                   within 1 ulp
 // to_bf16x2(low, high)           two floats rounded to nearest even, packed; a NaN stays one
 // encode_pair<F>(low, high)      two saturating FP8 codes, packed, as fp8::encode makes them
+// exp2_fast(x)                   2^x to two ulps; below the smallest normal float it is zero
+// begin_copy<bytes>(shared, from, there)  4 or 16 bytes from device memory, or zeros; done after finish_copies() for
+//                                this thread, and after a barrier that follows it for all
+// Operand, Tile                  a warp's share of 16 x 16 factors and results: multiply_add, load_operand,
+//                                load_transposed_operand, as_operand, store_tile; Tile says which element is where
 #pragma once
 
 #include <cstdint>

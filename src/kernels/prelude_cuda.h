@@ -6,9 +6,12 @@
 
 #include <cstdint>
 
+#include "fp8/bf16.h"
 #include "fp8/formats.h"
 
 #define OCTET_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// The same, where registers are to leave room for `blocks` blocks on a multiprocessor.
+#define OCTET_DENSE_KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define OCTET_DEVICE __device__ __forceinline__
 #define OCTET_SHARED __shared__
 // A kernel's struct of arguments: read where it lies, without a copy for each thread.
@@ -112,6 +115,103 @@ OCTET_DEVICE std::uint16_t encode_pair(float low, float high) {
   static_assert(F == fp8::Format::e4m3fn || F == fp8::Format::e5m2, "NVIDIA multiplies OCP formats");
   return __nv_cvt_float2_to_fp8x2(make_float2(low, high), __NV_SATFINITE,
                                   F == fp8::Format::e4m3fn ? __NV_E4M3 : __NV_E5M2);
+}
+
+OCTET_DEVICE float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// ---- dynamic shared memory, and copies to it that run beside the threads --------------------------------------------
+OCTET_DEVICE std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+}
+
+template <int Bytes>
+OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {
+  static_assert(Bytes == 4 || Bytes == 16);
+  const int bytes = there ? Bytes : 0;  // the rest of the 16 becomes zero, and nothing is read
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(from), "r"(bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(shared)), "l"(from), "r"(bytes)
+                 : "memory");
+  }
+}
+OCTET_DEVICE void finish_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// ---- the matrix unit ------------------------------------------------------------------------------------------------
+
+/// Sixteen rows of an operand by sixteen elements along the contraction, bf16, spread over a warp.
+struct Operand {
+  std::uint32_t words[4];
+};
+
+/// Sixteen by sixteen results, spread over a warp: eight a thread, in two rows.
+struct Tile {
+  static constexpr int kElements = 8;
+  static constexpr int kRows = 2;        // rows that a thread has elements of
+  static constexpr int kRowThreads = 4;  // threads that share a row: their indices differ in the lowest bits alone
+  float x[kElements];
+
+  /// Which of the thread's rows element i is in; where that row and that element's column lie in the tile.
+  static OCTET_DEVICE int row_of(int i) { return i / 2 % 2; }
+  static OCTET_DEVICE int row(int of) { return thread_index() % kWarpSize / 4 + 8 * of; }
+  static OCTET_DEVICE int col(int i) { return 2 * (thread_index() % 4) + i % 2 + i / 4 * 8; }
+};
+
+/// d [16, 16] += a [16, 16] b [16, 16]^T, both contracted along their second axis.
+OCTET_DEVICE void multiply_add(Tile& d, const Operand& a, const Operand& b) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {  // of b's rows, which are d's columns
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d.x[4 * half]), "+f"(d.x[4 * half + 1]), "+f"(d.x[4 * half + 2]), "+f"(d.x[4 * half + 3])
+        : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b.words[half]),
+          "r"(b.words[half + 2]));
+  }
+}
+
+/// From shared memory [16 rows, 16 along the contraction], rows `pitch` elements apart and at multiples of 16 bytes.
+OCTET_DEVICE Operand load_operand(const bf16* shared, int pitch) {
+  const int lane = thread_index() % kWarpSize;
+  const std::uint32_t from = shared_address(shared + lane % 16 * pitch + lane / 16 * 8);
+  Operand a;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a.words[0]), "=r"(a.words[1]), "=r"(a.words[2]), "=r"(a.words[3])
+               : "r"(from)
+               : "memory");
+  return a;
+}
+
+/// From shared memory [16 along the contraction, 16 rows].
+OCTET_DEVICE Operand load_transposed_operand(const bf16* shared, int pitch) {
+  const int lane = thread_index() % kWarpSize;
+  const std::uint32_t from = shared_address(shared + (lane % 8 + lane / 16 * 8) * pitch + lane / 8 % 2 * 8);
+  Operand a;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a.words[0]), "=r"(a.words[1]), "=r"(a.words[2]), "=r"(a.words[3])
+               : "r"(from)
+               : "memory");
+  return a;
+}
+
+/// Results, rounded to bf16, as an operand of a product that contracts the tile's columns.
+OCTET_DEVICE Operand as_operand(const Tile& d) {
+  return {{to_bf16x2(d.x[0], d.x[1]), to_bf16x2(d.x[2], d.x[3]), to_bf16x2(d.x[4], d.x[5]), to_bf16x2(d.x[6], d.x[7])}};
+}
+
+/// Results, rounded to bf16, to shared memory [16, 16] whose rows are `pitch` elements apart.
+OCTET_DEVICE void store_tile(bf16* shared, int pitch, const Tile& d) {
+#pragma unroll
+  for (int i = 0; i < Tile::kElements; i += 2) {
+    *reinterpret_cast<std::uint32_t*>(shared + Tile::row(Tile::row_of(i)) * pitch + Tile::col(i)) =
+        to_bf16x2(d.x[i], d.x[i + 1]);
+  }
 }
 
 }  // namespace octet::kernels

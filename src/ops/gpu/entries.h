@@ -11,6 +11,12 @@ void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspa
 void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace);
 [[nodiscard]] std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackward& op);
 
+// attention.cpp
+void attention_forward(Device& device, const AttentionForward& op, Workspace workspace);
+[[nodiscard]] std::size_t attention_forward_workspace(const Device& device, const AttentionForward& op);
+void attention_backward(Device& device, const AttentionBackward& op, Workspace workspace);
+[[nodiscard]] std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op);
+
 // feed_forward.cpp
 void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace);
 [[nodiscard]] std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& op);

@@ -1,6 +1,10 @@
 // The GPU's op table.
 #include "ops/gpu/gpu_backend.h"
 
+#include <cstdlib>
+#include <string_view>
+
+#include "core/error.h"
 #include "gpu/cuda/cublaslt.h"
 #include "gpu/cuda/cuda_driver.h"
 #include "ops/gpu/entries.h"
@@ -26,6 +30,8 @@ OpTable make_table() {
   std::get<Entry<RmsNormForward>>(table) = {&rmsnorm_forward, &rmsnorm_forward_workspace, &refuse_rows<RmsNormForward>};
   std::get<Entry<RmsNormBackward>>(table) = {&rmsnorm_backward, &rmsnorm_backward_workspace,
                                              &refuse_rows<RmsNormBackward>};
+  std::get<Entry<AttentionForward>>(table) = {&attention_forward, &attention_forward_workspace};
+  std::get<Entry<AttentionBackward>>(table) = {&attention_backward, &attention_backward_workspace};
   std::get<Entry<Rope>>(table) = {&rope, nullptr};
   std::get<Entry<AppendToCache>>(table) = {&append_to_cache, nullptr};
   std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
@@ -45,15 +51,38 @@ OpTable make_table() {
   return table;
 }
 
+/// The option, or what the environment says where that leaves the choice open.
+GpuAttention attention_choice(const GpuOptions& options) {
+  if (options.attention != GpuAttention::automatic) return options.attention;
+  const char* value = std::getenv("OCTET_ATTENTION");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const std::string_view wanted = value == nullptr ? "" : value;
+  if (wanted.empty()) return GpuAttention::automatic;
+  if (wanted == "own") return GpuAttention::own;
+  if (wanted == "cudnn") return GpuAttention::vendor;
+  throw UserError("OCTET_ATTENTION is '{}': it may be own or cudnn, or unset for what the machine has", wanted);
+}
+
+octet::gpu::FoundAttention choose_attention(const octet::gpu::Driver& driver, const GpuOptions& options) {
+  const GpuAttention choice = attention_choice(options);
+  if (choice == GpuAttention::own) return {nullptr, "as asked for"};
+  octet::gpu::FoundAttention found = octet::gpu::find_cudnn_attention(driver, options.deterministic);
+  if (choice == GpuAttention::vendor && found.library == nullptr) {
+    throw UserError("cuDNN was asked for attention: {}", found.problem);
+  }
+  return found;
+}
+
 }  // namespace
 }  // namespace gpu
 
-std::unique_ptr<Backend> make_cuda_backend(int device) {
+std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options) {
   auto driver = octet::gpu::open_cuda(device);
   auto products = octet::gpu::open_cublaslt(*driver);
-  return std::make_unique<Backend>(
-      "cuda", std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), fp8::FormatFamily::ocp),
-      gpu::make_table());
+  octet::gpu::FoundAttention attention = gpu::choose_attention(*driver, options);
+  return std::make_unique<Backend>("cuda",
+                                   std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products),
+                                                                    fp8::FormatFamily::ocp, std::move(attention)),
+                                   gpu::make_table());
 }
 
 }  // namespace octet::ops

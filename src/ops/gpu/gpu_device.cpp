@@ -26,8 +26,11 @@ int blocks_per_multiprocessor(unsigned threads) {
 
 std::string GpuDevice::description() const {
   const octet::gpu::DeviceFacts& facts = driver_->facts();
-  return fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}, {}", facts.name, facts.arch, facts.multiprocessors,
-                     static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime, products_->description());
+  const std::string attention = attention_.library != nullptr ? attention_.library->description()
+                                                              : fmt::format("own kernels ({})", attention_.problem);
+  return fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}, {}; attention: {}", facts.name, facts.arch,
+                     facts.multiprocessors, static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime,
+                     products_->description(), attention);
 }
 
 ArenaAllocator GpuDevice::allocator() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/attention.h"
 #include "gpu/driver.h"
 #include "gpu/products.h"
 #include "ops/backend.h"
@@ -17,9 +18,10 @@ using octet::gpu::LaunchShape;
 
 class GpuDevice final : public Device {
  public:
+  /// `attention` may hold no library: own kernels take its place, and the description says why.
   GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, std::unique_ptr<octet::gpu::Products> products,
-            fp8::FormatFamily family)
-      : driver_(std::move(driver)), products_(std::move(products)), family_(family) {}
+            fp8::FormatFamily family, octet::gpu::FoundAttention attention)
+      : driver_(std::move(driver)), products_(std::move(products)), family_(family), attention_(std::move(attention)) {}
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
@@ -34,6 +36,9 @@ class GpuDevice final : public Device {
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
   [[nodiscard]] int warp_size() const { return driver_->facts().warp_size; }
 
+  /// The vendor's attention; null where own kernels do all of it.
+  [[nodiscard]] octet::gpu::AttentionLibrary* attention() const { return attention_.library.get(); }
+
   /// Launches the kernel of that name with one struct of arguments.
   template <typename Arguments>
   void launch(const std::string& kernel, const LaunchShape& shape, const Arguments& arguments) const {
@@ -45,6 +50,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<octet::gpu::Driver> driver_;
   std::unique_ptr<octet::gpu::Products> products_;
   fp8::FormatFamily family_;
+  octet::gpu::FoundAttention attention_;  // uses the driver's stream
 };
 
 [[nodiscard]] inline const GpuDevice& gpu(const Device& device) {

@@ -1,0 +1,10 @@
+// In the place of cudnn_attention.cpp, where the build had no headers of cudnn-frontend.
+#include "gpu/attention.h"
+
+namespace octet::gpu {
+
+FoundAttention find_cudnn_attention(const Driver& /*driver*/, bool /*deterministic*/) {
+  return {nullptr, "this octet was built without cuDNN: pip install --no-deps nvidia-cudnn-frontend, and build again"};
+}
+
+}  // namespace octet::gpu

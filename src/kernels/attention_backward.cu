@@ -1,0 +1,245 @@
+// Attention backward on the matrix units, in three launches, each with its own order of sums: delta, then keys and
+// values, then queries. Probabilities are computed again from lse in the second and in the third: seven products where
+// five would do, and no atomic addition.
+#include "kernels/attention.h"
+
+namespace octet::kernels {
+namespace {
+
+/// delta = the sum of out * dout over a head. 2 (out) + 2 (dout) bytes an element. A group of threads takes a head of a
+/// row, eight elements each, as many as make a power of two.
+OCTET_DEVICE void attention_delta(const AttentionBackward& a) {
+  const AttentionSizes& sizes = a.sizes;
+  int group = 1;
+  while (group * 8 < sizes.head_dim) group *= 2;
+  const Index pair = (Index{block_index()} * kAttentionThreads + thread_index()) / group;  // (token, head)
+  const Index pairs = Index{sizes.batch} * sizes.seq_len * sizes.heads;
+  const int col = thread_index() % group * 8;
+  float sum = 0;
+  if (pair < pairs && col < sizes.head_dim) {
+    const bf16* out = a.out + pair * sizes.head_dim + col;
+    const bf16* dout = a.dout + pair * sizes.head_dim + col;
+    if (a.aligned) {
+      const auto x = load_16_bytes<Vector>(out);
+      const auto y = load_16_bytes<Vector>(dout);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        sum += low_half(x.words[w]) * low_half(y.words[w]);
+        sum += high_half(x.words[w]) * high_half(y.words[w]);
+      }
+    } else {
+      for (int i = 0; i < 8 && col + i < sizes.head_dim; ++i) sum += to_float(out[i]) * to_float(dout[i]);
+    }
+  }
+  for (int mask = group / 2; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
+  if (pair >= pairs || col != 0) return;
+  const Index token = pair / sizes.heads;
+  const Index sequence = token / sizes.seq_len;
+  a.delta[(sequence * sizes.heads + pair % sizes.heads) * sizes.seq_len + token % sizes.seq_len] = sum;
+}
+
+/// Two sides' rows [0, rows) in shared memory: keys and values, or queries and dout.
+template <int Dim>
+struct RowPair {
+  SharedRows<Dim> first, second;
+
+  OCTET_DEVICE RowPair(bf16* shared, int rows) : first{shared}, second{shared + SharedRows<Dim>::elements(rows)} {}
+};
+
+/// Scores and gradients of probabilities become factors of the sums to come: p, and p (dp - delta), which is ds without
+/// its scale. Element i of tile n is at row `row(n, i)` of softmax statistics; those that `counts` denies are zero.
+template <int N, typename Count, typename Statistic>
+OCTET_DEVICE void make_factors(Tile (&scores)[N], Tile (&dp)[N], float log2_scale, Count counts, Statistic statistic) {
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int i = 0; i < Tile::kElements; ++i) {
+      const auto [lse, delta] = statistic(n, i);
+      const float p = counts(n, i) ? exp2_fast(scores[n].x[i] * log2_scale - lse * kLog2E) : 0.0F;
+      scores[n].x[i] = p;
+      dp[n].x[i] = counts(n, i) ? p * (dp[n].x[i] - delta) : 0.0F;
+    }
+  }
+}
+
+struct Statistics {
+  float lse, delta;
+};
+
+template <int N>
+OCTET_DEVICE void as_operands(Operand (&operands)[N], const Tile (&tiles)[N]) {
+#pragma unroll
+  for (int n = 0; n < N; ++n) operands[n] = as_operand(tiles[n]);
+}
+
+OCTET_DEVICE void fill(float (&factors)[Tile::kRows], float factor) {
+#pragma unroll
+  for (int of = 0; of < Tile::kRows; ++of) factors[of] = factor;
+}
+
+/// dk and dv of 64 keys of one key/value head: the query heads that read it one after the other, and the queries of
+/// each in order. Early keys come first, as the most queries see them.
+template <int Dim>
+OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
+  constexpr int kRows = backward_streamed_rows(Dim);
+  constexpr int kTiles = kRows / 16;
+  constexpr int kCols = summed_cols(Dim);
+  const AttentionSizes& sizes = a.sizes;
+  const int blocks = owned_blocks(sizes);
+  const int seq_len = sizes.seq_len;
+  const int dim = sizes.head_dim;
+  const int first_key = block_index() % blocks * kOwnedRows;
+  const int group = sizes.heads / sizes.kv_heads;
+  const int sequence = block_index() / blocks / sizes.kv_heads;
+  const int first_head = block_index() / blocks % sizes.kv_heads * group;
+  const int first_col = block_index_y() * kCols;
+  const int stream = (seq_len - first_key + kRows - 1) / kRows;  // fetches a head, from the first query that sees a key
+  const HeadPlace place(sizes, sequence, first_head);
+
+  auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
+  const RowPair<Dim> owned(shared, kOwnedRows);
+  shared += 2 * SharedRows<Dim>::elements(kOwnedRows);
+  const auto streamed = [&](int step) {
+    return RowPair<Dim>(shared + step % 2 * 2 * SharedRows<Dim>::elements(kRows), kRows);
+  };
+  auto* statistics = reinterpret_cast<float*>(shared + 4 * SharedRows<Dim>::elements(kRows));  // [2][lse, delta][kRows]
+
+  const auto begin_fetch = [&](int step) {
+    const HeadPlace head(sizes, sequence, first_head + step / stream);
+    const int query = first_key + step % stream * kRows;
+    const RowPair<Dim> to = streamed(step);
+    to.first.template begin_fetch<kRows>(a.qkv + head.query(sizes), sizes.qkv_stride, query, seq_len, dim);
+    to.second.template begin_fetch<kRows>(a.dout + head.out(sizes), sizes.out_stride, query, seq_len, dim);
+    static_assert(2 * kRows <= kAttentionThreads);
+    if (thread_index() < 2 * kRows) {
+      const int row = query + thread_index() % kRows;
+      const float* from = (thread_index() < kRows ? a.lse : a.delta) + head.rows(sizes) + row;
+      begin_copy<4>(statistics + step % 2 * 2 * kRows + thread_index(), from, row < seq_len);
+    }
+  };
+  owned.first.template begin_fetch<kOwnedRows>(a.qkv + place.key(sizes), sizes.qkv_stride, first_key, seq_len, dim);
+  owned.second.template begin_fetch<kOwnedRows>(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len, dim);
+  begin_fetch(0);
+
+  Tile dk[kCols / 16];
+  Tile dv[kCols / 16];
+  clear(dk);
+  clear(dv);
+  const int steps = group * stream;
+  for (int step = 0; step < steps; ++step) {
+    finish_copies();
+    sync_block();  // this step's rows are there, and those of the step before are used up
+    if (step + 1 < steps) begin_fetch(step + 1);
+    const RowPair<Dim> now = streamed(step);
+    const float* of_queries = statistics + step % 2 * 2 * kRows;
+    const int first_query = first_key + step % stream * kRows;
+    const bool all_count = first_query >= first_key + kOwnedRows && first_query + kRows <= seq_len;
+    Tile scores[kTiles];  // [keys, queries]
+    Tile dp[kTiles];
+    multiply_rows(scores, owned.first, now.first);
+    multiply_rows(dp, owned.second, now.second);
+    make_factors(
+        scores, dp, sizes.scale * kLog2E,
+        [&](int n, int i) {
+          const int query = first_query + 16 * n + Tile::col(i);
+          const int key = first_key + 16 * warp_index() + Tile::row(Tile::row_of(i));
+          return all_count || (key <= query && query < seq_len);
+        },
+        [&](int n, int i) {
+          const int query = 16 * n + Tile::col(i);
+          return Statistics{of_queries[query], of_queries[kRows + query]};
+        });
+    Operand factors[kTiles];
+    as_operands(factors, scores);
+    add_weighted_rows(dv, factors, now.second, first_col / 16);
+    as_operands(factors, dp);
+    add_weighted_rows(dk, factors, now.first, first_col / 16);
+  }
+
+  sync_block();
+  float factors[Tile::kRows];
+  fill(factors, sizes.scale);
+  store_sums(dk, factors, owned.first);
+  fill(factors, 1.0F);
+  store_sums(dv, factors, owned.second);
+  sync_block();
+  const int cols = dim - first_col < kCols ? dim - first_col : kCols;
+  owned.first.write(a.dqkv + place.key(sizes) + first_col, sizes.qkv_stride, first_key, seq_len, cols);
+  owned.second.write(a.dqkv + place.value(sizes) + first_col, sizes.qkv_stride, first_key, seq_len, cols);
+}
+
+/// dq of 64 queries of one head, over the keys in order. The last queries come first, as they see the most keys.
+template <int Dim>
+OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
+  constexpr int kRows = backward_streamed_rows(Dim);
+  constexpr int kTiles = kRows / 16;
+  const AttentionSizes& sizes = a.sizes;
+  const int blocks = owned_blocks(sizes);
+  const int seq_len = sizes.seq_len;
+  const int dim = sizes.head_dim;
+  const int first_query = (blocks - 1 - block_index() % blocks) * kOwnedRows;
+  const int end_query = first_query + kOwnedRows < seq_len ? first_query + kOwnedRows : seq_len;
+  const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
+
+  auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
+  const RowPair<Dim> owned(shared, kOwnedRows);
+  shared += 2 * SharedRows<Dim>::elements(kOwnedRows);
+  const auto streamed = [&](int step) {
+    return RowPair<Dim>(shared + step % 2 * 2 * SharedRows<Dim>::elements(kRows), kRows);
+  };
+
+  const auto begin_fetch = [&](int step) {
+    const RowPair<Dim> to = streamed(step);
+    to.first.template begin_fetch<kRows>(a.qkv + place.key(sizes), sizes.qkv_stride, step * kRows, seq_len, dim);
+    to.second.template begin_fetch<kRows>(a.qkv + place.value(sizes), sizes.qkv_stride, step * kRows, seq_len, dim);
+  };
+  owned.first.template begin_fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, dim);
+  owned.second.template begin_fetch<kOwnedRows>(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len, dim);
+  begin_fetch(0);
+  Statistics of_rows[Tile::kRows];
+#pragma unroll
+  for (int of = 0; of < Tile::kRows; ++of) {
+    const int query = first_query + 16 * warp_index() + Tile::row(of);
+    const Index at = place.rows(sizes) + query;
+    of_rows[of] = query < seq_len ? Statistics{a.lse[at], a.delta[at]} : Statistics{0, 0};
+  }
+
+  Tile dq[Dim / 16];
+  clear(dq);
+  const int steps = (end_query + kRows - 1) / kRows;
+  for (int step = 0; step < steps; ++step) {
+    finish_copies();
+    sync_block();  // this step's rows are there, and those of the step before are used up
+    if (step + 1 < steps) begin_fetch(step + 1);
+    const RowPair<Dim> now = streamed(step);
+    const bool all_count = (step + 1) * kRows <= first_query;
+    Tile scores[kTiles];  // [queries, keys]
+    Tile dp[kTiles];
+    multiply_rows(scores, owned.first, now.first);
+    multiply_rows(dp, owned.second, now.second);
+    make_factors(
+        scores, dp, sizes.scale * kLog2E,
+        [&](int n, int i) {
+          const int key = step * kRows + 16 * n + Tile::col(i);
+          return all_count || key <= first_query + 16 * warp_index() + Tile::row(Tile::row_of(i));
+        },
+        [&](int, int i) { return of_rows[Tile::row_of(i)]; });
+    Operand factors[kTiles];
+    as_operands(factors, dp);
+    add_weighted_rows(dq, factors, now.first, 0);
+  }
+
+  sync_block();
+  float factors[Tile::kRows];
+  fill(factors, sizes.scale);
+  store_sums(dq, factors, owned.first);
+  sync_block();
+  owned.first.write(a.dqkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, dim);
+}
+
+}  // namespace
+}  // namespace octet::kernels
+
+OCTET_SIMPLE_KERNEL(octet::kernels::kAttentionThreads, attention_delta, AttentionBackward, attention_delta)
+OCTET_ATTENTION_KERNELS(attention_backward_keys, AttentionBackward, attention_backward_keys, 2, 1)
+OCTET_ATTENTION_KERNELS(attention_backward_queries, AttentionBackward, attention_backward_queries, 3, 1)

@@ -1,0 +1,145 @@
+// Attention forward on the matrix units: scores, softmax and weighted values of 64 queries while 64 keys at a time go
+// by. 2 (q) + 2 (k) + 2 (v) + 2 (out) bytes an element; keys and values are read again for each 64 queries, from L2.
+#include "kernels/attention.h"
+
+namespace octet::kernels {
+namespace {
+
+constexpr int kStreamedKeys = forward_streamed_rows();
+
+/// What a thread knows of the softmax of its rows, in powers of two.
+struct RunningSoftmax {
+  float largest[Tile::kRows];
+  float total[Tile::kRows];  // this thread's part
+
+  OCTET_DEVICE RunningSoftmax() {
+#pragma unroll
+    for (int of = 0; of < Tile::kRows; ++of) {
+      largest[of] = -INFINITY;
+      total[of] = 0;
+    }
+  }
+
+  /// Turns scores into exponentials below the largest score so far. Earlier sums must be multiplied by `shrink`.
+  template <int N>
+  OCTET_DEVICE void add(Tile (&scores)[N], float (&shrink)[Tile::kRows]) {
+    float next[Tile::kRows];
+#pragma unroll
+    for (int of = 0; of < Tile::kRows; ++of) next[of] = largest[of];
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+#pragma unroll
+      for (int i = 0; i < Tile::kElements; ++i) {
+        const int of = Tile::row_of(i);
+        next[of] = fmaxf(next[of], scores[n].x[i]);
+      }
+    }
+#pragma unroll
+    for (int of = 0; of < Tile::kRows; ++of) {
+      for (int mask = 1; mask < Tile::kRowThreads; mask *= 2) next[of] = fmaxf(next[of], shuffle_xor(next[of], mask));
+      shrink[of] = exp2_fast(largest[of] - next[of]);
+      largest[of] = next[of];
+      total[of] *= shrink[of];
+    }
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+#pragma unroll
+      for (int i = 0; i < Tile::kElements; ++i) {
+        const int of = Tile::row_of(i);
+        scores[n].x[i] = exp2_fast(scores[n].x[i] - largest[of]);
+        total[of] += scores[n].x[i];
+      }
+    }
+  }
+
+  /// The sums of whole rows, for all of a row's threads.
+  OCTET_DEVICE void finish() {
+#pragma unroll
+    for (int of = 0; of < Tile::kRows; ++of) {
+      for (int mask = 1; mask < Tile::kRowThreads; mask *= 2) total[of] += shuffle_xor(total[of], mask);
+    }
+  }
+};
+
+/// Scores in powers of two; keys behind the query do not count.
+template <int N>
+OCTET_DEVICE void scale_and_mask(Tile (&scores)[N], float factor, bool diagonal) {
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int i = 0; i < Tile::kElements; ++i) {
+      const int query = 16 * warp_index() + Tile::row(Tile::row_of(i));
+      const bool behind = diagonal && 16 * n + Tile::col(i) > query;
+      scores[n].x[i] = behind ? -INFINITY : scores[n].x[i] * factor;
+    }
+  }
+}
+
+/// Block b takes a head's last 64 queries first, as they see the most keys.
+template <int Dim>
+OCTET_DEVICE void attention_forward(const AttentionForward& a) {
+  static_assert(kStreamedKeys == kOwnedRows, "the last block of keys is the one on the diagonal");
+  const AttentionSizes& sizes = a.sizes;
+  const int blocks = owned_blocks(sizes);
+  const int last = blocks - 1 - block_index() % blocks;  // block of queries, and the last block of keys that they see
+  const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
+  const int seq_len = sizes.seq_len;
+  const int dim = sizes.head_dim;
+  const bf16* keys_of_head = a.qkv + place.key(sizes);
+  const bf16* values_of_head = a.qkv + place.value(sizes);
+  auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
+  const SharedRows<Dim> queries{shared};
+  const SharedRows<Dim> keys{shared + SharedRows<Dim>::elements(kOwnedRows)};
+  const SharedRows<Dim> values{shared + 2 * SharedRows<Dim>::elements(kOwnedRows)};
+
+  queries.template begin_fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, last * kOwnedRows, seq_len,
+                                           dim);
+  keys.template begin_fetch<kStreamedKeys>(keys_of_head, sizes.qkv_stride, 0, seq_len, dim);
+  Tile out[Dim / 16];
+  clear(out);
+  RunningSoftmax softmax;
+  for (int block = 0; block <= last; ++block) {
+    finish_copies();
+    sync_block();  // keys are there, and the values before are used up
+    values.template begin_fetch<kStreamedKeys>(values_of_head, sizes.qkv_stride, block * kStreamedKeys, seq_len, dim);
+    Tile scores[kStreamedKeys / 16];
+    multiply_rows(scores, queries, keys);
+    scale_and_mask(scores, sizes.scale * kLog2E, block == last);
+    float shrink[Tile::kRows];
+    softmax.add(scores, shrink);
+#pragma unroll
+    for (int m = 0; m < Dim / 16; ++m) {
+#pragma unroll
+      for (int i = 0; i < Tile::kElements; ++i) out[m].x[i] *= shrink[Tile::row_of(i)];
+    }
+    finish_copies();
+    sync_block();  // values are there, and the keys are used up
+    if (block < last) {
+      keys.template begin_fetch<kStreamedKeys>(keys_of_head, sizes.qkv_stride, (block + 1) * kStreamedKeys, seq_len,
+                                               dim);
+    }
+    Operand probabilities[kStreamedKeys / 16];
+#pragma unroll
+    for (int n = 0; n < kStreamedKeys / 16; ++n) probabilities[n] = as_operand(scores[n]);
+    add_weighted_rows(out, probabilities, values, 0);
+  }
+
+  softmax.finish();
+  float inverse[Tile::kRows];
+#pragma unroll
+  for (int of = 0; of < Tile::kRows; ++of) {
+    inverse[of] = 1.0F / softmax.total[of];
+    const int query = last * kOwnedRows + 16 * warp_index() + Tile::row(of);
+    if (thread_index() % Tile::kRowThreads == 0 && query < seq_len) {
+      a.lse[place.rows(sizes) + query] = (softmax.largest[of] + log2f(softmax.total[of])) * kLn2;
+    }
+  }
+  store_sums(out, inverse, queries);  // a warp's rows of queries are read by that warp alone
+  sync_block();
+  queries.write(a.out + place.out(sizes), sizes.out_stride, last * kOwnedRows, seq_len, dim);
+}
+
+}  // namespace
+}  // namespace octet::kernels
+
+OCTET_ATTENTION_KERNELS(attention_forward, AttentionForward, attention_forward, 3, 2)

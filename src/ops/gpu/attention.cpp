@@ -1,0 +1,172 @@
+// Attention: the vendor's library where the device has one that knows the shape, own kernels elsewhere.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "core/error.h"
+#include "kernels/arguments.h"
+#include "kernels/attention_layout.h"
+#include "ops/gpu/entries.h"
+#include "ops/gpu/gpu_device.h"
+
+namespace octet::ops::gpu {
+namespace {
+
+using octet::gpu::AttentionLibrary;
+
+/// Heads that are fetched 16 bytes at a time.
+bool has_vectors(const AttentionShape& shape) {
+  return shape.head_dim % 8 == 0;
+}
+
+template <typename... Pointers>
+bool all_aligned(Pointers... pointers) {
+  return (... && (reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0));
+}
+
+void check_shape(const AttentionShape& shape) {
+  if (shape.head_dim > kernels::kLongestHead) {
+    throw UserError("attention on the GPU holds heads of at most {} elements, not of {}: lower model.head_dim",
+                    kernels::kLongestHead, shape.head_dim);
+  }
+  check(shape.heads % shape.kv_heads == 0, "query heads are shared out evenly among key heads");
+  check(shape.seq_len <= std::numeric_limits<int>::max() && shape.batch <= std::numeric_limits<int>::max(),
+        "sequences are counted in 32 bits");
+}
+
+/// The library, where it may know the shape. It needs vectors, and no version knows sequences of a single token in both
+/// directions.
+AttentionLibrary* library_for(const Device& device, const AttentionShape& shape) {
+  return has_vectors(shape) && shape.seq_len > 1 ? gpu(device).attention() : nullptr;
+}
+
+octet::gpu::AttentionShape library_shape(const AttentionShape& shape, float scale) {
+  return {shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, scale};
+}
+
+kernels::AttentionSizes sizes_of(const AttentionShape& shape, float scale) {
+  return {shape.qkv_cols(),
+          shape.out_cols(),
+          static_cast<int>(shape.batch),
+          static_cast<int>(shape.seq_len),
+          static_cast<int>(shape.heads),
+          static_cast<int>(shape.kv_heads),
+          static_cast<int>(shape.head_dim),
+          scale};
+}
+
+/// The instance for heads of that many elements: see kernels/attention.h.
+int instance(Index head_dim) {
+  constexpr std::array<int, 4> kInstances{32, 64, 128, 256};
+  return *std::find_if(kInstances.begin(), kInstances.end(), [&](int dim) { return head_dim <= dim; });
+}
+
+LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, std::size_t shared_bytes) {
+  check(blocks <= std::numeric_limits<int>::max(), "blocks are counted in 32 bits");
+  const int warp_size = gpu(device).driver().facts().warp_size;
+  return {.blocks_x = static_cast<unsigned>(blocks),
+          .blocks_y = static_cast<unsigned>(blocks_y),
+          .threads = static_cast<unsigned>(kernels::kAttentionWarps * warp_size),
+          .shared_bytes = static_cast<unsigned>(shared_bytes)};
+}
+
+Index ceil_divide(Index a, Index b) {
+  return (a + b - 1) / b;
+}
+
+/// One block for each 64 rows of each of `heads` heads of every sequence.
+Index tiled_blocks(const AttentionShape& shape, Index heads) {
+  return shape.batch * heads * ceil_divide(shape.seq_len, kernels::kOwnedRows);
+}
+
+/// One warp for each row of each of `heads` heads of every sequence.
+Index plain_blocks(const AttentionShape& shape, Index heads) {
+  return ceil_divide(shape.rows() * heads, kernels::kAttentionWarps);
+}
+
+void run_own_forward(const Device& device, const AttentionForward& op) {
+  const AttentionShape& shape = op.shape;
+  const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, sizes_of(shape, op.scale)};
+  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out)) {
+    const LaunchShape launch = launch_shape(device, plain_blocks(shape, shape.heads), 1, 0);
+    return gpu(device).launch("attention_forward_plain", launch, arguments);
+  }
+  const int dim = instance(shape.head_dim);
+  const LaunchShape launch =
+      launch_shape(device, tiled_blocks(shape, shape.heads), 1, kernels::forward_shared_bytes(dim));
+  gpu(device).launch("attention_forward_" + std::to_string(dim), launch, arguments);
+}
+
+/// Launches that need delta, the scratch of own kernels: f32 [B, H, S].
+void run_own_backward(const Device& device, const AttentionBackward& op, float* delta) {
+  const AttentionShape& shape = op.shape;
+  const bool tiled = has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv);
+  const kernels::AttentionBackward arguments{op.qkv, op.out, op.dout, op.lse, delta, op.dqkv, sizes_of(shape, op.scale),
+                                             tiled};
+  const Index warp_size = gpu(device).driver().facts().warp_size;
+  const auto threads_a_head =
+      static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(shape.head_dim, 8))));
+  const Index delta_blocks =
+      ceil_divide(shape.rows() * shape.heads * threads_a_head, kernels::kAttentionWarps * warp_size);
+  gpu(device).launch("attention_delta", launch_shape(device, delta_blocks, 1, 0), arguments);
+  if (!tiled) {
+    gpu(device).launch("attention_backward_keys_plain", launch_shape(device, plain_blocks(shape, shape.kv_heads), 1, 0),
+                       arguments);
+    gpu(device).launch("attention_backward_queries_plain", launch_shape(device, plain_blocks(shape, shape.heads), 1, 0),
+                       arguments);
+    return;
+  }
+  const int dim = instance(shape.head_dim);
+  const std::string suffix = "_" + std::to_string(dim);
+  const std::size_t shared_bytes = kernels::backward_shared_bytes(dim);
+  const Index parts = ceil_divide(shape.head_dim, kernels::summed_cols(dim));
+  gpu(device).launch("attention_backward_keys" + suffix,
+                     launch_shape(device, tiled_blocks(shape, shape.kv_heads), parts, shared_bytes), arguments);
+  gpu(device).launch("attention_backward_queries" + suffix,
+                     launch_shape(device, tiled_blocks(shape, shape.heads), 1, shared_bytes), arguments);
+}
+
+}  // namespace
+
+std::size_t attention_forward_workspace(const Device& device, const AttentionForward& op) {
+  check_shape(op.shape);
+  if (op.shape.rows() == 0) return 0;
+  AttentionLibrary* library = library_for(device, op.shape);
+  if (library == nullptr) return 0;
+  return library->forward_workspace(library_shape(op.shape, op.scale)).value_or(0);
+}
+
+void attention_forward(Device& device, const AttentionForward& op, Workspace workspace) {
+  check_shape(op.shape);
+  if (op.shape.rows() == 0) return;
+  AttentionLibrary* library = library_for(device, op.shape);
+  const auto shape = library_shape(op.shape, op.scale);
+  if (library == nullptr || !library->forward_workspace(shape) || !all_aligned(op.qkv, op.out)) {
+    return run_own_forward(device, op);
+  }
+  library->forward(shape, {op.qkv, op.out, op.lse}, workspace.data());
+}
+
+std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op) {
+  check_shape(op.shape);
+  if (op.shape.rows() == 0) return 0;
+  WorkspaceCutter cutter;
+  (void)cutter.take<float>(op.shape.rows() * op.shape.heads);  // delta, if own kernels run
+  AttentionLibrary* library = library_for(device, op.shape);
+  if (library == nullptr) return cutter.used();
+  return std::max(cutter.used(), library->backward_workspace(library_shape(op.shape, op.scale)).value_or(0));
+}
+
+void attention_backward(Device& device, const AttentionBackward& op, Workspace workspace) {
+  check_shape(op.shape);
+  if (op.shape.rows() == 0) return;
+  AttentionLibrary* library = library_for(device, op.shape);
+  const auto shape = library_shape(op.shape, op.scale);
+  if (library == nullptr || !library->backward_workspace(shape) || !all_aligned(op.qkv, op.out, op.dout, op.dqkv)) {
+    return run_own_backward(device, op, reinterpret_cast<float*>(workspace.data()));
+  }
+  library->backward(shape, {op.qkv, op.out, op.dout, op.lse, op.dqkv}, workspace.data());
+}
+
+}  // namespace octet::ops::gpu
