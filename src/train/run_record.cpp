@@ -11,11 +11,11 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json describe_result(const RunResult& result) {
-  ordered_json described = {{"train_loss", number_or_null(result.train_loss)},
+  ordered_json described = {{"train_loss", io::number_or_null(result.train_loss)},
                             {"tokens_per_second", result.tokens_per_second},
                             {"ms_per_step", result.ms_per_step},
                             {"fp8_codes_used", result.fp8_codes_used}};
-  if (result.val_loss) described["val_loss"] = number_or_null(*result.val_loss);
+  if (result.val_loss) described["val_loss"] = io::number_or_null(*result.val_loss);
   return described;
 }
 

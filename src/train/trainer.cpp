@@ -118,9 +118,9 @@ void Trainer::begin_or_resume() {
   facts_ = gather_facts(request_.loaded, path, request_.command_line);
 }
 
-StepRecord Trainer::run_step(std::int64_t step) {
+io::StepMetrics Trainer::run_step(std::int64_t step) {
   const double begin = now();
-  StepRecord record;
+  io::StepMetrics record;
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
   loader_->next_batch(engine_.inputs(), engine_.targets());
@@ -139,7 +139,7 @@ StepRecord Trainer::run_step(std::int64_t step) {
   return record;
 }
 
-void Trainer::handle_non_finite(StepRecord& record) {
+void Trainer::handle_non_finite(io::StepMetrics& record) {
   const std::string where = find_first_non_finite(engine_);
   if (config_.training.on_nan == Config::OnNan::stop) {
     directory_->append(record);
@@ -186,7 +186,7 @@ TrainOutcome Trainer::loop() {
   TrainOutcome outcome;
   outcome.steps_done = first_step_ - 1;
   for (std::int64_t step = first_step_; step <= last; ++step) {
-    StepRecord record = run_step(step);
+    io::StepMetrics record = run_step(step);
     const bool is_last = step == last;
     const std::int64_t interval = config_.validation.interval;
     if (validation_ && (is_last || (interval > 0 && step % interval == 0))) record.val_loss = validation_loss();
@@ -207,7 +207,7 @@ TrainOutcome Trainer::loop() {
 
 void Trainer::summarize(TrainOutcome& outcome) const {
   std::vector<double> losses, speeds, times;
-  for (const StepRecord& record : records_) {
+  for (const io::StepMetrics& record : records_) {
     if (!record.skipped) losses.push_back(record.loss);
     speeds.push_back(record.tokens_per_second);
     times.push_back(record.milliseconds);

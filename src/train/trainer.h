@@ -35,7 +35,7 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) = 0;
-  virtual void on_step(const StepRecord& record, double seconds_left) = 0;
+  virtual void on_step(const io::StepMetrics& record, double seconds_left) = 0;
   virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
 };
@@ -60,8 +60,8 @@ class Trainer {
  private:
   void open_data();
   void begin_or_resume();
-  [[nodiscard]] StepRecord run_step(std::int64_t step);
-  void handle_non_finite(StepRecord& record);
+  [[nodiscard]] io::StepMetrics run_step(std::int64_t step);
+  void handle_non_finite(io::StepMetrics& record);
   [[nodiscard]] double validation_loss();
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
@@ -81,7 +81,7 @@ class Trainer {
   RunFacts facts_;
   std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock
-  std::vector<StepRecord> records_;
+  std::vector<io::StepMetrics> records_;
 };
 
 }  // namespace octet
