@@ -63,6 +63,7 @@ void LlamaBlock::allocate(Memory& memory, SlabUse use) {
 }
 
 void LlamaBlock::cast_weights(ops::Executor& run) {
+  const auto span = run.layer(name_);
   for (Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->cast_weight(run);
 }
 
@@ -72,6 +73,7 @@ void LlamaBlock::watch_casts(CastCounts* counts) {
 
 Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
                              Saved* saved) const {
+  const auto span = run.layer(name_);
   Saved local;
   Saved& keep = saved != nullptr ? *saved : local;
   Buffer attention_delta = attention_half(run, shape, cos_sin, std::move(in), keep);
@@ -169,6 +171,7 @@ Buffer LlamaBlock::feed_forward_half(ops::Executor& run, Buffer attention_delta,
 
 ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                       ResidualGradient out, Saved saved, const Linear* below, bool accumulate) const {
+  const auto span = run.layer(name_);
   Memory& memory = run.memory();
   const std::int64_t tokens = shape.tokens();
   const std::int64_t dim = config_.dim;

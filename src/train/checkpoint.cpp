@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "io/config_text.h"
 #include "io/safetensors.h"
+#include "train/named_tensors.h"
 
 namespace octet {
 namespace {
@@ -16,69 +17,35 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr std::string_view kPartial = ".partial";
 
-/// One checkpoint tensor: rows of a parameter, in master weights or a moment.
-struct Piece {
-  std::string name;
-  std::int64_t rows, cols;
-  float* data;
-};
-
-/// The rows of each parameter under checkpoint names, in one of a slab's fp32 arrays.
-std::vector<Piece> pieces_of(const Parameters& parameters, std::string_view prefix,
-                             const Tensor& (Slab::*array)() const) {
-  std::vector<Piece> pieces;
-  for (const Slab& slab : parameters.slabs()) {
-    for (const Parameter& parameter : slab.parameters()) {
-      float* data = (slab.*array)().ptr<float>() + parameter.offset;
-      for (const ParameterPart& part : parameter.parts) {
-        pieces.push_back({std::string(prefix) + part.name, part.rows, parameter.cols, data});
-        data += part.rows * parameter.cols;
-      }
-    }
-  }
-  return pieces;
-}
-
-std::vector<std::uint64_t> shape_of(const Piece& piece) {
-  const auto cols = static_cast<std::uint64_t>(piece.cols);
-  if (piece.rows == 1) return {cols};
-  return {static_cast<std::uint64_t>(piece.rows), cols};
-}
-
-std::span<const std::byte> bytes_of(const Piece& piece) {
-  return std::as_bytes(std::span(piece.data, static_cast<std::size_t>(piece.rows * piece.cols)));
-}
-
-void write_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
-  std::vector<FileTensor> tensors;
-  for (const Piece& piece : pieces) {
-    tensors.push_back({piece.name, FileDType::f32, shape_of(piece), bytes_of(piece)});
-  }
-  write_safetensors(path, tensors, {{"format", "octet"}});
+void write_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
+  std::vector<FileTensor> written;
+  for (const NamedTensor& tensor : tensors) written.push_back(file_tensor(tensor));
+  write_safetensors(path, written, {{"format", "octet"}});
 }
 
 std::string shape_text(std::span<const std::uint64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Reads every piece; complains about the first few tensors that are missing or of another shape.
-void read_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
+/// Fills every tensor; complains about the first few that are missing or of another shape.
+void read_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   if (!file.verify()) throw UserError("{} carries no checksums: it was not written by octet", path.string());
   std::vector<std::string> differences;
-  for (const Piece& piece : pieces) {
-    const FileTensor* tensor = file.find(piece.name);
-    const auto shape = shape_of(piece);
+  for (const NamedTensor& named : tensors) {
+    const FileTensor* tensor = file.find(named.name);
+    const FileTensor wanted = file_tensor(named);
     if (tensor == nullptr) {
-      differences.push_back(fmt::format("{} is missing", piece.name));
-    } else if (tensor->shape != shape || tensor->dtype != FileDType::f32) {
-      differences.push_back(fmt::format("{} is {}{}, the model has F32{}", piece.name, file_dtype_name(tensor->dtype),
-                                        shape_text(tensor->shape), shape_text(shape)));
+      differences.push_back(fmt::format("{} is missing", named.name));
+    } else if (tensor->shape != wanted.shape || tensor->dtype != wanted.dtype) {
+      differences.push_back(fmt::format("{} is {}{}, the model has {}{}", named.name, file_dtype_name(tensor->dtype),
+                                        shape_text(tensor->shape), file_dtype_name(wanted.dtype),
+                                        shape_text(wanted.shape)));
     } else {
-      std::copy_n(tensor->bytes.data(), tensor->bytes.size(), reinterpret_cast<std::byte*>(piece.data));
+      std::copy_n(tensor->bytes.data(), tensor->bytes.size(), static_cast<std::byte*>(named.tensor.raw()));
     }
   }
-  if (differences.empty() && file.tensors().size() == pieces.size()) return;
+  if (differences.empty() && file.tensors().size() == tensors.size()) return;
   if (differences.empty()) differences.push_back("it has tensors that the model has not");
   differences.resize(std::min<std::size_t>(differences.size(), 3));
   throw UserError("{} is a checkpoint of another model: {}", path.string(), fmt::join(differences, "; "));
@@ -154,9 +121,9 @@ void remove_old(const fs::path& directory, std::int64_t keep) {
   }
 }
 
-std::vector<Piece> moments_of(const Parameters& parameters) {
-  auto moments = pieces_of(parameters, "m.", &Slab::first_moment);
-  const auto second = pieces_of(parameters, "v.", &Slab::second_moment);
+std::vector<NamedTensor> moments_of(const Parameters& parameters) {
+  auto moments = named_tensors(parameters, "m.", &Slab::first_moment);
+  const auto second = named_tensors(parameters, "v.", &Slab::second_moment);
   moments.insert(moments.end(), second.begin(), second.end());
   return moments;
 }
@@ -188,8 +155,8 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
     make_directory(directory);
     remove_leftovers(directory);
     make_directory(partial);
-    write_pieces(partial / "model.safetensors", pieces_of(parameters, "", &Slab::master));
-    write_pieces(partial / "optimizer.safetensors", moments_of(parameters));
+    write_tensors(partial / "model.safetensors", named_tensors(parameters, "", &Slab::master));
+    write_tensors(partial / "optimizer.safetensors", moments_of(parameters));
     json description = describe(config, state);
     description["checksum"] = checksum_text(description);
     write_file_atomically(partial / "state.json", description.dump(2) + "\n");
@@ -230,9 +197,9 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& paramet
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }
-  read_pieces(checkpoint / "model.safetensors", pieces_of(parameters, "", &Slab::master));
+  read_tensors(checkpoint / "model.safetensors", named_tensors(parameters, "", &Slab::master));
   if (optimizer == LoadOptimizer::yes) {
-    read_pieces(checkpoint / "optimizer.safetensors", moments_of(parameters));
+    read_tensors(checkpoint / "optimizer.safetensors", moments_of(parameters));
   }
   return result;
 }

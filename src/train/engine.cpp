@@ -56,6 +56,7 @@ std::span<std::int32_t> Engine::targets() {
 }
 
 void Engine::run_micro_batch(std::int64_t index) {
+  const auto span = run_.phase("micro-batch");
   const ProgramScope program(*memory_, "train");
   const Tensor inputs = inputs_.tensor().row_range(index * shape_.batch, shape_.batch);
   const Tensor targets = targets_.tensor().row_range(index * shape_.batch, shape_.batch);
@@ -92,6 +93,7 @@ void Engine::run_optimizer() {
                     static_cast<float>(weight_decay)});
   };
   for (const Slab& slab : model_->parameters().slabs()) {
+    const auto span = run_.layer(slab.name());
     update_range(slab, 0, slab.decaying(), adam.weight_decay);
     update_range(slab, slab.decaying(), slab.numel(), 0.0);
   }

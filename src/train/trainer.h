@@ -11,6 +11,8 @@
 #include "io/config.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
+#include "train/profile.h"
+#include "train/recorder.h"
 #include "train/run_directory.h"
 #include "train/run_record.h"
 
@@ -28,6 +30,8 @@ struct TrainRequest {
   Resume resume = Resume::never;
   std::vector<std::string> command_line;
   bool demonstrate_fault = false;  ///< trains e4m3fnuz with scales for 448 on purpose
+  std::optional<StepRange> profile = std::nullopt;
+  RecordRequest record = {};
 };
 
 /// What the loop tells whoever prints. All calls come from the loop's thread.
@@ -35,6 +39,7 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) = 0;
+  virtual void on_records(const RecordPlan& plan) = 0;  ///< before the first step, where any are kept
   virtual void on_step(const io::StepMetrics& record, double seconds_left) = 0;
   virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
@@ -60,8 +65,13 @@ class Trainer {
  private:
   void open_data();
   void begin_or_resume();
+  void prepare_profile();
+  void prepare_records();
+  [[nodiscard]] std::filesystem::path profile_path() const { return directory_->path() / "profile.json"; }
   [[nodiscard]] io::StepMetrics run_step(std::int64_t step);
+  [[nodiscard]] io::StepMetrics train_step(std::int64_t step);
   void handle_non_finite(io::StepMetrics& record);
+  [[nodiscard]] bool validates_after(std::int64_t step) const;
   [[nodiscard]] double validation_loss();
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
@@ -78,10 +88,12 @@ class Trainer {
   std::optional<Loader> loader_;
   std::optional<ValidationLoader> validation_;
   std::optional<RunDirectory> directory_;
+  std::optional<Profile> profile_;
+  std::optional<Recorder> recorder_;
   RunFacts facts_;
   std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock
-  std::vector<io::StepMetrics> records_;
+  std::vector<io::StepMetrics> metrics_;
 };
 
 }  // namespace octet

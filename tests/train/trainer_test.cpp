@@ -19,6 +19,7 @@ class Recorder final : public TrainListener {
   void on_start(const Engine&, std::int64_t first_step, std::int64_t last_step) override {
     events.push_back(fmt::format("start {} {}", first_step, last_step));
   }
+  void on_records(const RecordPlan& plan) override { events.push_back(fmt::format("records {}", plan.records)); }
   void on_step(const io::StepMetrics& record, double) override {
     events.push_back(fmt::format("step {}{}", record.step, record.val_loss ? " validated" : ""));
   }
