@@ -60,7 +60,7 @@ void Recorder::record(std::int64_t step) const {
     write_safetensors(file, tensors_to_record(parameters_, request_),
                       {{"format", "octet"}, {"step", std::to_string(step)}});
   } catch (const UserError& error) {
-    throw UserError("{}; checkpoints and earlier records are untouched", error.what());
+    throw UserError("{}; earlier records and checkpoints are untouched", error.what());
   }
 }
 
