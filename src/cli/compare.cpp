@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 struct CompareOptions {
   std::string left, right;
-  std::uint64_t tolerance_ulp = 0;
+  std::int64_t tolerance_ulp = 0;
   bool json = false;
 };
 
@@ -149,7 +149,8 @@ ordered_json comparison_json(const RunComparison& comparison) {
 }
 
 void compare(const CompareOptions& options, Session& session) {
-  const RunComparison comparison = compare_run_directories(options.left, options.right, options.tolerance_ulp);
+  const RunComparison comparison =
+      compare_run_directories(options.left, options.right, static_cast<std::uint64_t>(options.tolerance_ulp));
   fmt::print("{}", options.json ? comparison_json(comparison).dump(2) + "\n" : comparison_text(comparison));
   if (!comparison.same()) session.exit_code = kExitDifferent;
 }
@@ -161,8 +162,10 @@ void add_compare(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("compare", "Find the first step and number in which two runs differ");
   command->add_option("left", options->left, "Directory of a run")->required()->type_name("RUN_DIR");
   command->add_option("right", options->right, "Directory of the other")->required()->type_name("RUN_DIR");
-  command->add_option("--tolerance-ulp", options->tolerance_ulp,
-                      "Let numbers pass that lie at most so many ulp apart (default 0: the same bits)");
+  command
+      ->add_option("--tolerance-ulp", options->tolerance_ulp,
+                   "Let numbers pass that lie at most so many ulp apart (default 0: the same bits)")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &session] { compare(*options, session); });
 }

@@ -22,8 +22,9 @@ void Console::on_start(const Engine& engine, std::int64_t first_step, std::int64
 
 void Console::on_records(const RecordPlan& plan) {
   const auto bytes = [](std::uint64_t count) { return bytes_text(static_cast<double>(count)); };
-  fmt::print("records     {} files of {} will take {}; {} are free\n", plan.records, bytes(plan.bytes_each),
-             bytes(plan.bytes()), bytes(plan.free_bytes));
+  fmt::print("records     {} files of {} will take {}{}\n", plan.records, bytes(plan.bytes_each), bytes(plan.bytes()),
+             plan.free_bytes ? "; " + bytes(*plan.free_bytes) + " are free" : "");
+  std::fflush(stdout);
 }
 
 void Console::on_step(const io::StepMetrics& record, double seconds_left) {

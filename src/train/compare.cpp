@@ -155,8 +155,7 @@ RunComparison compare_run_directories(const fs::path& left, const fs::path& righ
                     comparison.left.parameters, comparison.right.parameters));
     return comparison;
   }
-  comparison.records = compare_records(left, right, tolerance_ulp);
-  comparison.notes.insert(comparison.notes.end(), comparison.records.notes.begin(), comparison.records.notes.end());
+  comparison.records = compare_records(left, right, tolerance_ulp, comparison.notes);
   return comparison;
 }
 

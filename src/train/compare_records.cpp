@@ -106,16 +106,21 @@ void note_kinds(const SafetensorsFile& left, const SafetensorsFile& right, std::
   }
 }
 
+std::string_view who_keeps_none(bool left_keeps, bool right_keeps) {
+  if (!left_keeps && !right_keeps) return "the runs keep";
+  return left_keeps ? "the right run keeps" : "the left run keeps";
+}
+
 /// Adds one step's tensors to `result`.
 void compare_step(std::int64_t step, const SafetensorsFile& left, const SafetensorsFile& right,
-                  std::uint64_t tolerance_ulp, RecordsComparison& result) {
-  note_kinds(left, right, result.notes);
+                  std::uint64_t tolerance_ulp, RecordsComparison& result, std::vector<std::string>& notes) {
+  note_kinds(left, right, notes);
   std::int64_t differing = 0;
   for (const FileTensor& tensor : left.tensors()) {
     const FileTensor* other = right.find(tensor.name);
     if (other == nullptr) continue;
     if (other->dtype != tensor.dtype || other->shape != tensor.shape) {
-      note_once(result.notes, "tensors of the same name but of another shape or type are not compared");
+      note_once(notes, "tensors of the same name but of another shape or type are not compared");
       continue;
     }
     ++result.compared_tensors;
@@ -131,16 +136,14 @@ void compare_step(std::int64_t step, const SafetensorsFile& left, const Safetens
 
 }  // namespace
 
-RecordsComparison compare_records(const fs::path& left, const fs::path& right, std::uint64_t tolerance_ulp) {
+RecordsComparison compare_records(const fs::path& left, const fs::path& right, std::uint64_t tolerance_ulp,
+                                  std::vector<std::string>& notes) {
   RecordsComparison result;
   const auto left_records = list_records(left);
   const auto right_records = list_records(right);
   if (left_records.empty() || right_records.empty()) {
-    const char* who = !left_records.empty()    ? "the right run keeps"
-                      : !right_records.empty() ? "the left run keeps"
-                                               : "the runs keep";
-    result.notes.push_back(
-        fmt::format("{} no records, so gradients and weights are not compared: train with --record all", who));
+    notes.push_back(fmt::format("{} no records, so gradients and weights are not compared: train with --record all",
+                                who_keeps_none(!left_records.empty(), !right_records.empty())));
     return result;
   }
   for (const auto& [step, file] : left_records) {
@@ -148,10 +151,10 @@ RecordsComparison compare_records(const fs::path& left, const fs::path& right, s
     if (other == right_records.end()) continue;
     ++result.common_steps;
     if (result.first) continue;
-    compare_step(step, open_record(file), open_record(other->second), tolerance_ulp, result);
+    compare_step(step, open_record(file), open_record(other->second), tolerance_ulp, result, notes);
   }
   if (result.common_steps == 0) {
-    result.notes.emplace_back(
+    notes.emplace_back(
         "the runs record different steps, so gradients and weights are not compared: give both the same "
         "--record-every");
   }

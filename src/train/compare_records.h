@@ -32,12 +32,12 @@ struct RecordsComparison {
   std::int64_t common_steps = 0;
   std::int64_t compared_tensors = 0;  ///< over all steps looked at
   std::optional<TensorDifference> first;
-  std::vector<std::string> notes;  ///< what could not be compared, and the remedy, a line each
 };
 
 /// Goes through the records of both directories, tensors in the model's order, up to the first step that differs. See
-/// compare_run_directories for the tolerance. Throws UserError where a record is damaged.
+/// compare_run_directories for the tolerance. What cannot be compared, and the remedy, is added to `notes`, a line
+/// each. Throws UserError where a record is damaged.
 [[nodiscard]] RecordsComparison compare_records(const std::filesystem::path& left, const std::filesystem::path& right,
-                                                std::uint64_t tolerance_ulp);
+                                                std::uint64_t tolerance_ulp, std::vector<std::string>& notes);
 
 }  // namespace octet

@@ -47,14 +47,14 @@ RecordPlan Recorder::plan(std::int64_t first, std::int64_t last) const {
   RecordPlan plan;
   plan.records = last / request_.every - (first - 1) / request_.every;
   for (const FileTensor& tensor : tensors_to_record(parameters_, request_)) plan.bytes_each += tensor.bytes.size();
-  std::error_code unknown;  // some file systems do not say; the plan then shows 0
+  std::error_code unknown;
   const fs::space_info space = fs::space(directory_, unknown);
-  plan.free_bytes = unknown ? 0 : space.available;
+  if (!unknown) plan.free_bytes = space.available;
   return plan;
 }
 
 void Recorder::record(std::int64_t step) const {
-  if (!request_.wanted_at(step)) return;
+  if (step % request_.every != 0) return;
   const fs::path file = directory_ / fmt::format("{}{:06}{}", kFilePrefix, step, kFileSuffix);
   try {
     write_safetensors(file, tensors_to_record(parameters_, request_),

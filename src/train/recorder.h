@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <string_view>
 
 #include "model/parameters.h"
 
@@ -20,14 +22,14 @@ struct RecordRequest {
   bool weights = false;
   std::int64_t every = 1;
 
-  [[nodiscard]] bool wanted_at(std::int64_t step) const { return (gradients || weights) && step % every == 0; }
+  [[nodiscard]] bool keeps_tensors() const { return gradients || weights; }
 };
 
 /// What recording will take on the disk.
 struct RecordPlan {
   std::int64_t records = 0;
   std::uint64_t bytes_each = 0;
-  std::uint64_t free_bytes = 0;  ///< of the disk, now
+  std::optional<std::uint64_t> free_bytes;  ///< of the disk, now; some file systems do not say
 
   [[nodiscard]] std::uint64_t bytes() const { return static_cast<std::uint64_t>(records) * bytes_each; }
 };

@@ -132,7 +132,7 @@ void Trainer::prepare_profile() {
 
 void Trainer::prepare_records() {
   remove_records_after(directory_->path(), first_step_ - 1);
-  if (!request_.record.gradients && !request_.record.weights) return;
+  if (!request_.record.keeps_tensors()) return;
   recorder_.emplace(directory_->path(), request_.record, engine_.model().parameters());
   facts_.records = describe_records(request_.record, recorder_->plan(first_step_, config_.training.steps));
 }

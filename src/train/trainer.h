@@ -29,9 +29,9 @@ struct TrainRequest {
   std::filesystem::path run_directory;
   Resume resume = Resume::never;
   std::vector<std::string> command_line;
-  bool demonstrate_fault = false;  ///< trains e4m3fnuz with scales for 448 on purpose
-  std::optional<StepRange> profile = std::nullopt;
-  RecordRequest record = {};
+  bool demonstrate_fault = false;                   ///< trains e4m3fnuz with scales for 448 on purpose
+  std::optional<StepRange> profile = std::nullopt;  ///< the steps to trace
+  RecordRequest record = {};                        ///< what to keep for octet compare
 };
 
 /// What the loop tells whoever prints. All calls come from the loop's thread.

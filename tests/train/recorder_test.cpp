@@ -74,7 +74,7 @@ TEST_F(RecorderTest, PlansTheBytesThatItWrites) {
   EXPECT_EQ(plan_of({true, true, 3}, 4, 12).records, 3);  // 6, 9, 12
   EXPECT_EQ(plan_of({true, true, 3}, 4, 5).records, 0);
   EXPECT_EQ(plan_of({true, true, 3}, 4, 5).bytes_each, 2 * bytes);
-  EXPECT_GT(plan_of({true, true, 3}, 4, 5).free_bytes, 0U);
+  EXPECT_TRUE(plan_of({true, true, 3}, 4, 5).free_bytes.has_value());
 }
 
 TEST_F(RecorderTest, ARunKeepsTheStepsAskedFor) {
