@@ -139,11 +139,10 @@ void Trainer::prepare_records() {
 
 /// A step with its validation, profiled where that is wanted.
 io::StepMetrics Trainer::run_step(std::int64_t step) {
-  if (profile_ && profile_->steps().contains(step)) engine_.executor().set_tracer(&*profile_);
+  engine_.executor().set_tracer(profile_ && profile_->steps().contains(step) ? &*profile_ : nullptr);
   const auto span = engine_.executor().phase(fmt::format("step {}", step));
   io::StepMetrics metrics = train_step(step);
   if (validates_after(step)) metrics.val_loss = validation_loss();
-  engine_.executor().set_tracer(nullptr);
   return metrics;
 }
 
