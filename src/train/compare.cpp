@@ -1,6 +1,7 @@
 #include "train/compare.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/error.h"
 #include "core/ulp.h"
@@ -131,13 +132,16 @@ std::uint64_t MetricDifference::ulp_f64() const {
 }
 
 RunComparison::Place RunComparison::first_difference() const {
-  check(!same(), "runs that are the same have no first difference");
-  if (!records.first) return {metrics.first->step, std::string(metrics.first->metric)};
-  const Place tensor = {records.first->step, records.first->tensor};
-  if (!metrics.first) return tensor;
-  const std::pair metric_time(metrics.first->step, stage_of_metric(metrics.first->metric));
-  const std::pair tensor_time(tensor.step, stage_of_tensor(tensor.what));
-  return metric_time < tensor_time ? Place{metrics.first->step, std::string(metrics.first->metric)} : tensor;
+  std::map<std::pair<std::int64_t, Stage>, std::string> differences;
+  if (metrics.first) {
+    differences[{metrics.first->step, stage_of_metric(metrics.first->metric)}] = metrics.first->metric;
+  }
+  if (records.first) {
+    differences[{records.first->step, stage_of_tensor(records.first->tensor)}] = records.first->tensor;
+  }
+  check(!differences.empty(), "runs that are the same have no first difference");
+  const auto& [moment, what] = *differences.begin();
+  return {moment.first, what};
 }
 
 RunComparison compare_run_directories(const fs::path& left, const fs::path& right, std::uint64_t tolerance_ulp) {

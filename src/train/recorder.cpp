@@ -38,8 +38,8 @@ std::optional<std::int64_t> step_of(std::string_view file) {
 
 }  // namespace
 
-Recorder::Recorder(fs::path run_directory, RecordRequest request, const Parameters& parameters)
-    : directory_(std::move(run_directory) / kDirectory), request_(request), parameters_(parameters) {
+Recorder::Recorder(const fs::path& run_directory, RecordRequest request, const Parameters& parameters)
+    : directory_(run_directory / kDirectory), request_(request), parameters_(parameters) {
   make_directory(directory_);
 }
 

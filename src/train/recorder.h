@@ -37,7 +37,7 @@ struct RecordPlan {
 class Recorder {
  public:
   /// `parameters` must outlive the recorder. Makes the directory. Throws UserError where the disk refuses.
-  Recorder(std::filesystem::path run_directory, RecordRequest request, const Parameters& parameters);
+  Recorder(const std::filesystem::path& run_directory, RecordRequest request, const Parameters& parameters);
 
   [[nodiscard]] const RecordRequest& request() const { return request_; }
   /// For the steps from `first` to `last`, both included.

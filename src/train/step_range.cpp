@@ -32,12 +32,12 @@ std::optional<StepRange> split(std::string_view text) {
 }  // namespace
 
 StepRange parse_step_range(std::string_view option, std::string_view text, std::int64_t last_step) {
-  const auto refuse = [&](std::string_view why) { throw UserError("{} {}: {}", option, printable(text), why); };
+  const auto refusal = [&](std::string_view why) { return UserError("{} {}: {}", option, printable(text), why); };
   const std::optional<StepRange> range = split(text);
-  if (!range) refuse("give whole steps, as in steps=10-12");
-  if (range->first < 1) refuse("steps count from 1");
-  if (range->last < range->first) refuse("the range ends before it begins, turn it round");
-  if (range->last > last_step) refuse(fmt::format("the run ends at step {} (training.steps)", last_step));
+  if (!range) throw refusal("give whole steps, as in steps=10-12");
+  if (range->first < 1) throw refusal("steps count from 1");
+  if (range->last < range->first) throw refusal("the range ends before it begins, turn it round");
+  if (range->last > last_step) throw refusal(fmt::format("the run ends at step {} (training.steps)", last_step));
   return *range;
 }
 
