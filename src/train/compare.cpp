@@ -1,7 +1,6 @@
 #include "train/compare.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/error.h"
 #include "core/ulp.h"
@@ -23,6 +22,11 @@ Stage stage_of_metric(std::string_view metric) {
 
 Stage stage_of_tensor(std::string_view tensor) {
   return tensor.starts_with(kGradientPrefix) ? Stage::gradients : Stage::weights;
+}
+
+bool comes_before(const MetricDifference& metric, const TensorDifference& tensor) {
+  return std::pair(metric.step, stage_of_metric(metric.metric)) <
+         std::pair(tensor.step, stage_of_tensor(tensor.tensor));
 }
 
 bool differs(const MetricDifference& pair, std::uint64_t tolerance_ulp) {
@@ -132,16 +136,13 @@ std::uint64_t MetricDifference::ulp_f64() const {
 }
 
 RunComparison::Place RunComparison::first_difference() const {
-  std::map<std::pair<std::int64_t, Stage>, std::string> differences;
-  if (metrics.first) {
-    differences[{metrics.first->step, stage_of_metric(metrics.first->metric)}] = metrics.first->metric;
+  check(!same(), "runs that are the same have no first difference");
+  Place place;
+  if (records.first) place = {records.first->step, records.first->tensor};
+  if (metrics.first && (!records.first || comes_before(*metrics.first, *records.first))) {
+    place = {metrics.first->step, std::string(metrics.first->metric)};
   }
-  if (records.first) {
-    differences[{records.first->step, stage_of_tensor(records.first->tensor)}] = records.first->tensor;
-  }
-  check(!differences.empty(), "runs that are the same have no first difference");
-  const auto& [moment, what] = *differences.begin();
-  return {moment.first, what};
+  return place;
 }
 
 RunComparison compare_run_directories(const fs::path& left, const fs::path& right, std::uint64_t tolerance_ulp) {

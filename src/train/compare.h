@@ -49,7 +49,7 @@ struct RunComparison {
   [[nodiscard]] bool same() const { return !metrics.first && !records.first; }
 
   struct Place {
-    std::int64_t step;
+    std::int64_t step = 0;
     std::string what;  ///< "loss" or a tensor of a record
   };
   /// The earlier of the two first differences, in the order in which a step computes: loss, gradients, gradient norm,

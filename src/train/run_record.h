@@ -33,7 +33,7 @@ struct RunFacts {
   MachineFacts machine;
   nlohmann::ordered_json config;
   nlohmann::ordered_json origins;
-  nlohmann::ordered_json records = nullptr;  ///< what the run keeps for comparisons; null where nothing
+  nlohmann::ordered_json records;  ///< what the run keeps for comparisons; null where nothing
 };
 
 [[nodiscard]] RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,

@@ -131,9 +131,9 @@ void Trainer::prepare_profile() {
 }
 
 void Trainer::prepare_records() {
-  remove_records_after(directory_->path(), first_step_ - 1);
+  remove_records_after(request_.run_directory, first_step_ - 1);
   if (!request_.record.keeps_tensors()) return;
-  recorder_.emplace(directory_->path(), request_.record, engine_.model().parameters());
+  recorder_.emplace(request_.run_directory, request_.record, engine_.model().parameters());
   facts_.records = describe_records(request_.record, recorder_->plan(first_step_, config_.training.steps));
 }
 

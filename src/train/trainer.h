@@ -67,7 +67,7 @@ class Trainer {
   void begin_or_resume();
   void prepare_profile();
   void prepare_records();
-  [[nodiscard]] std::filesystem::path profile_path() const { return directory_->path() / "profile.json"; }
+  [[nodiscard]] std::filesystem::path profile_path() const { return request_.run_directory / "profile.json"; }
   [[nodiscard]] io::StepMetrics run_step(std::int64_t step);
   [[nodiscard]] io::StepMetrics train_step(std::int64_t step);
   void handle_non_finite(io::StepMetrics& record);
