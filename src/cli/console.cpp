@@ -20,7 +20,14 @@ void Console::on_start(const Engine& engine, std::int64_t first_step, std::int64
   std::fflush(stdout);
 }
 
-void Console::on_step(const StepRecord& record, double seconds_left) {
+void Console::on_records(const RecordPlan& plan) {
+  const auto bytes = [](std::uint64_t count) { return bytes_text(static_cast<double>(count)); };
+  fmt::print("records     {} files of {} will take {}{}\n", plan.records, bytes(plan.bytes_each), bytes(plan.bytes()),
+             plan.free_bytes ? "; " + bytes(*plan.free_bytes) + " are free" : "");
+  std::fflush(stdout);
+}
+
+void Console::on_step(const io::StepMetrics& record, double seconds_left) {
   const bool plain = record.step == 1 || record.step % interval_ == 0 || record.step == last_step_ || record.val_loss;
   if (!terminal_ && !plain) return;
   std::string line =

@@ -21,7 +21,9 @@ struct TrainOptions {
   std::string config;
   std::vector<std::string> set;
   std::string recipe, fp8_format, device, run_directory, resume, demonstrate;
+  std::string profile, record;
   std::optional<double> max_minutes;
+  std::optional<std::int64_t> record_every;
   bool dry_run = false;
   bool json = false;
 };
@@ -71,6 +73,32 @@ std::string check_resume(const std::string& text) {
   return fmt::format("takes nothing or \"auto\", not \"{}\": put --resume behind the configuration", text);
 }
 
+constexpr const char* kRecordLosses = "losses";
+
+/// What --record and --record-every ask for. Losses need no record of their own: metrics.jsonl has them bit for bit.
+RecordRequest record_request(const TrainOptions& options, std::int64_t steps) {
+  const std::int64_t every = options.record_every.value_or(1);
+  if (options.record_every && options.record == kRecordLosses) {
+    throw UserError("--record-every {} has no effect on losses, which metrics.jsonl keeps of every step: remove it",
+                    every);
+  }
+  if (every > steps) {
+    throw UserError("--record-every {} records nothing: the run ends at step {} (training.steps)", every, steps);
+  }
+  const bool all = options.record == "all";
+  return {all || options.record == "gradients", all || options.record == "weights", every};
+}
+
+TrainRequest train_request(const TrainOptions& options, const LoadedConfig& loaded, const Session& session) {
+  const std::int64_t steps = loaded.config.training.steps;
+  TrainRequest request{loaded, run_directory_of(options), resume_mode(options.resume),
+                       std::vector<std::string>(session.argv, session.argv + session.argc),
+                       !options.demonstrate.empty()};
+  if (!options.profile.empty()) request.profile = parse_step_range("--profile", options.profile, steps);
+  request.record = record_request(options, steps);
+  return request;
+}
+
 void run_training(const TrainOptions& options, const LoadedConfig& loaded, Session& session) {
   if (!options.demonstrate.empty() && options.demonstrate != "fnuz_max_448") {
     throw UserError("--demonstrate \"{}\" is unknown: the one fault it shows is fnuz_max_448", options.demonstrate);
@@ -78,9 +106,7 @@ void run_training(const TrainOptions& options, const LoadedConfig& loaded, Sessi
   const Config& config = loaded.config;
   Console console(config.logging.interval, config.training.seq_len);
   catch_stop_signals();
-  Trainer trainer({loaded, run_directory_of(options), resume_mode(options.resume),
-                   std::vector<std::string>(session.argv, session.argv + session.argc), !options.demonstrate.empty()},
-                  console, pending_stop_signal);
+  Trainer trainer(train_request(options, loaded, session), console, pending_stop_signal);
   const TrainOutcome outcome = trainer.train();
   const std::string directory = run_directory_of(options).string();
   if (outcome.finished) {
@@ -112,6 +138,14 @@ void add_train(CLI::App& app, Session& session) {
       ->default_str(kResume)
       ->check(check_resume, "");
   command->add_option("--max-minutes", options->max_minutes, "Checkpoint and stop after this many minutes");
+  command->add_option("--profile", options->profile,
+                      "Write RUN/profile.json, a trace of some steps: --profile steps=10-12");
+  CLI::Option* record =
+      command->add_option("--record", options->record, "Keep what octet compare reads, in RUN/records")
+          ->check(CLI::IsMember({kRecordLosses, "gradients", "weights", "all"}));
+  command->add_option("--record-every", options->record_every, "With --record: every so many steps (default 1)")
+      ->check(CLI::PositiveNumber)
+      ->needs(record);
   command->add_option("--demonstrate", options->demonstrate, "Train with a known fault on purpose: fnuz_max_448");
   command->add_flag("--dry-run", options->dry_run,
                     "Print parameters, FLOPs, precision table and memory plan, then stop");

@@ -129,16 +129,20 @@ Buffer Memory::allocate(std::string_view piece_name, DType dtype, std::int64_t r
   const PlannedPiece& piece = (*current_)[next_];
   check(piece.bytes == bytes && piece.name == piece_name, "a replayed step asks for memory in its dry run's order");
   measured_peak_ = std::max(measured_peak_, piece.offset + piece.bytes);
+  bytes_in_use_ += piece.bytes;
   const std::size_t id = persistent ? kPersistent : next_;
   ++next_;
   return {this, id, Tensor(arena_.get() + piece.offset, dtype, rows, cols)};
 }
 
 void Memory::release(std::size_t id) {
-  // Only the dry run records deaths, and persistent pieces have none.
-  if (!planning() || id == kPersistent) return;
+  if (id == kPersistent) return;  // these have no death
   check(current_ != &plan_.persistent, "temporaries are given back before their program ends");
-  (*current_)[id].died = clock_++;
+  if (planning()) {
+    (*current_)[id].died = clock_++;
+  } else {
+    bytes_in_use_ -= (*current_)[id].bytes;
+  }
 }
 
 void Memory::begin(std::string_view program) {

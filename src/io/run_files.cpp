@@ -1,4 +1,5 @@
-// Reads run.json and metrics.jsonl: every field is checked for presence, type and range where it is read.
+// Reads run.json and metrics.jsonl: every field is checked for presence, type and range where it is read. Writes the
+// lines of metrics.jsonl.
 #include "io/run_files.h"
 
 #include <array>
@@ -108,6 +109,13 @@ class Fields {
   [[nodiscard]] double number_or_nan(std::string_view key) const {
     if (contains(key) && !has(key)) return std::numeric_limits<double>::quiet_NaN();
     return number(key);
+  }
+
+  /// False where the field is absent.
+  [[nodiscard]] bool flag(std::string_view key) const {
+    if (!contains(key)) return false;
+    if (!get(key).is_boolean()) refuse(key, "must be true or false");
+    return get(key).get<bool>();
   }
 
   [[nodiscard]] Fields object(std::string_view key) const { return {get(key), file_, place(key)}; }
@@ -258,7 +266,8 @@ StepMetrics read_step(std::string_view line, const std::string& place) {
                    .tokens_per_second = fields.not_negative("tokens_per_second"),
                    .milliseconds = fields.not_negative("ms"),
                    .memory_bytes = fields.count("memory_bytes"),
-                   .val_loss = {}};
+                   .val_loss = {},
+                   .skipped = fields.flag("skipped")};
   if (fields.contains("val_loss")) step.val_loss = fields.number_or_nan("val_loss");
   return step;
 }
@@ -300,6 +309,23 @@ std::string_view to_string(RunStatus status) {
     if (value == status) return name;
   }
   check_failed("a run status is one of four", std::source_location::current());
+}
+
+Json number_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+std::string metrics_line(const StepMetrics& step) {
+  Json line = {{"step", step.step},
+               {"loss", number_or_null(step.loss)},
+               {"grad_norm", number_or_null(step.grad_norm)},
+               {"lr", step.learning_rate},
+               {"tokens_per_second", step.tokens_per_second},
+               {"ms", step.milliseconds},
+               {"memory_bytes", step.memory_bytes}};
+  if (step.val_loss) line["val_loss"] = number_or_null(*step.val_loss);
+  if (step.skipped) line["skipped"] = true;
+  return line.dump();
 }
 
 RunRecord parse_run(const std::filesystem::path& directory, std::string_view run_json, std::string_view metrics_jsonl) {

@@ -1,9 +1,10 @@
 // What a training run leaves in its directory: run.json (what was run, where, and how it ended) and metrics.jsonl (one
-// line a step), read strictly into a RunRecord.
+// line a step), read strictly into a RunRecord; and how a line of metrics.jsonl is written.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +27,14 @@ struct StepMetrics {
   double milliseconds = 0;
   std::int64_t memory_bytes = 0;
   std::optional<double> val_loss;  // only at validated steps
+  bool skipped = false;            // the update was left out because of a NaN or inf
 };
+
+/// A number for JSON: null where it is not finite.
+[[nodiscard]] nlohmann::ordered_json number_or_null(double value);
+
+/// A line of metrics.jsonl without its end. Finite numbers come back from it with the same bits.
+[[nodiscard]] std::string metrics_line(const StepMetrics& step);
 
 /// A configuration value under its dotted key, written as JSON (strings without quotes), and where it was set.
 struct ConfigValue {

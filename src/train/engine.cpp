@@ -70,6 +70,7 @@ std::span<std::int32_t> Engine::targets() {
 }
 
 void Engine::run_micro_batch(std::int64_t index) {
+  const auto span = run_.phase("micro-batch");
   const ProgramScope program(*memory_, "train");
   const Tensor inputs = inputs_.tensor().row_range(index * shape_.batch, shape_.batch);
   const Tensor targets = targets_.tensor().row_range(index * shape_.batch, shape_.batch);
@@ -97,6 +98,7 @@ void Engine::run_optimizer() {
   const ProgramScope program(*memory_, "optimizer");
   const auto& slabs = model_->parameters().slabs();
   for (std::size_t slab = 0; slab < slabs.size(); ++slab) {
+    const auto span = run_.layer(slabs[slab].name());
     for (std::size_t i = 0; i < groups_[slab].size(); ++i) update_parameter(slabs[slab], i, groups_[slab][i]);
   }
   model_->cast_weights(run_);

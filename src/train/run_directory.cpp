@@ -1,6 +1,5 @@
 #include "train/run_directory.h"
 
-#include <cmath>
 #include <system_error>
 
 #include "core/error.h"
@@ -27,23 +26,6 @@ void truncate_metrics(const fs::path& path, std::int64_t last_step) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json number_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
-
-nlohmann::ordered_json StepRecord::json() const {
-  nlohmann::ordered_json line = {{"step", step},
-                                 {"loss", number_or_null(loss)},
-                                 {"grad_norm", number_or_null(grad_norm)},
-                                 {"lr", learning_rate},
-                                 {"tokens_per_second", tokens_per_second},
-                                 {"ms", milliseconds},
-                                 {"memory_bytes", memory_bytes}};
-  if (val_loss) line["val_loss"] = number_or_null(*val_loss);
-  if (skipped) line["skipped"] = true;
-  return line;
-}
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   metrics_.open(path_ / kMetricsFile, std::ios::app);
@@ -76,8 +58,8 @@ void RunDirectory::write_run(const nlohmann::ordered_json& run) const {
   write_file_atomically(path_ / kRunFile, run.dump(2) + "\n");
 }
 
-void RunDirectory::append(const StepRecord& record) {
-  metrics_ << record.json().dump() << '\n' << std::flush;
+void RunDirectory::append(const io::StepMetrics& step) {
+  metrics_ << io::metrics_line(step) << '\n' << std::flush;
   if (!metrics_)
     throw UserError("cannot append to {}: the disk may be full; the last checkpoint is good",
                     (path_ / kMetricsFile).string());

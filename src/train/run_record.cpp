@@ -11,11 +11,11 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json describe_result(const RunResult& result) {
-  ordered_json described = {{"train_loss", number_or_null(result.train_loss)},
+  ordered_json described = {{"train_loss", io::number_or_null(result.train_loss)},
                             {"tokens_per_second", result.tokens_per_second},
                             {"ms_per_step", result.ms_per_step},
                             {"fp8_codes_used", result.fp8_codes_used}};
-  if (result.val_loss) described["val_loss"] = number_or_null(*result.val_loss);
+  if (result.val_loss) described["val_loss"] = io::number_or_null(*result.val_loss);
   return described;
 }
 
@@ -48,7 +48,8 @@ RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& r
           binary_hash(),
           machine_facts(),
           config_json(loaded.config),
-          origins_json(loaded.origins)};
+          origins_json(loaded.origins),
+          nullptr};
 }
 
 ordered_json describe_precision(const Llama& model) {
@@ -89,6 +90,14 @@ ordered_json describe_model(const Llama& model, std::int64_t seq_len) {
   return {{"parameters", model.parameters().count()}, {"flops_per_token", model.config().flops_per_token(seq_len)}};
 }
 
+ordered_json describe_records(const RecordRequest& request, const RecordPlan& plan) {
+  return {{"gradients", request.gradients},
+          {"weights", request.weights},
+          {"every", request.every},
+          {"files", plan.records},
+          {"bytes", plan.bytes()}};
+}
+
 ordered_json describe_run(const RunFacts& facts, const std::string& status, const Engine& engine, const Config& config,
                           const std::optional<RunResult>& result, bool demonstrates_fault) {
   ordered_json run = {{"version", 1},
@@ -110,6 +119,7 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   run["model"] = describe_model(engine.model(), config.training.seq_len);
   run["precision"] = describe_precision(engine.model());
   run["memory"] = describe_memory(engine);
+  if (!facts.records.is_null()) run["records"] = facts.records;
   if (result) run["result"] = describe_result(*result);
   if (demonstrates_fault && engine.measured_peak() > 0) run["demonstration"] = describe_demonstration(engine, config);
   return run;

@@ -10,6 +10,7 @@
 #include "io/config.h"
 #include "train/engine.h"
 #include "train/machine.h"
+#include "train/recorder.h"
 #include "train/run_directory.h"
 
 namespace octet {
@@ -32,6 +33,7 @@ struct RunFacts {
   MachineFacts machine;
   nlohmann::ordered_json config;
   nlohmann::ordered_json origins;
+  nlohmann::ordered_json records;  ///< what the run keeps for comparisons; null where nothing
 };
 
 [[nodiscard]] RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,
@@ -43,6 +45,9 @@ struct RunFacts {
 [[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
 /// {"parameters", "flops_per_token"}.
 [[nodiscard]] nlohmann::ordered_json describe_model(const Llama& model, std::int64_t seq_len);
+
+/// {"gradients", "weights", "every", "files", "bytes"}: what a run keeps for comparisons, in files written by its end.
+[[nodiscard]] nlohmann::ordered_json describe_records(const RecordRequest& request, const RecordPlan& plan);
 
 [[nodiscard]] nlohmann::ordered_json describe_run(const RunFacts& facts, const std::string& status,
                                                   const Engine& engine, const Config& config,

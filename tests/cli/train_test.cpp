@@ -1,5 +1,6 @@
 // A training from start to end: what it prints, what it leaves, and how it says that numbers went wrong.
 #include "cli/cli_fixture.h"
+#include "io/files.h"
 
 namespace octet::test {
 namespace {
@@ -19,6 +20,23 @@ TEST_F(Train, LeavesAWholeRun) {
   EXPECT_GT(run.at("result").at("fp8_codes_used").get<std::uint64_t>(), 0U);
   EXPECT_EQ(metrics_lines("run"), 6U);
   EXPECT_EQ(checkpoints("run").size(), 1U);
+}
+
+TEST_F(Train, ProfilesAndRecordsTheStepsAskedFor) {
+  succeed(train("run", {"--profile", "steps=2-3", "--record", "weights", "--record-every", "3"}));
+  const auto profile = nlohmann::json::parse(read_file(path("run/profile.json")));
+  Words steps;
+  for (const auto& event : profile.at("traceEvents")) {
+    const std::string name = event.at("name");
+    if (name.starts_with("step ")) steps.push_back(name);
+  }
+  EXPECT_EQ(steps, (Words{"step 2", "step 3"}));
+  EXPECT_TRUE(std::filesystem::exists(path("run/records/step-000003.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(path("run/records/step-000006.safetensors")));
+  succeed(train("plain"));
+  EXPECT_EQ(trajectory("run"), trajectory("plain"));  // watching changes nothing
+  EXPECT_FALSE(std::filesystem::exists(path("plain/profile.json")));
+  EXPECT_FALSE(std::filesystem::exists(path("plain/records")));
 }
 
 TEST_F(Train, Learns) {
