@@ -12,6 +12,7 @@
 #include "cli/signals.h"
 #include "core/error.h"
 #include "train/model_setup.h"
+#include "train/plan_record.h"
 #include "train/trainer.h"
 
 namespace octet::cli {
@@ -41,21 +42,28 @@ std::filesystem::path run_directory_of(const TrainOptions& options) {
   return std::filesystem::path("runs") / std::filesystem::path(options.config).stem();
 }
 
+nlohmann::ordered_json plan_json(const Engine& engine, const Config& config) {
+  nlohmann::ordered_json cards = nlohmann::ordered_json::array();
+  CapacityPlanner planner(config);
+  for (const Card& card : kCards) cards.push_back(describe_capacity(planner.of(card)));
+  return {{"model", describe_model(engine.model(), config.training.seq_len)},
+          {"precision", describe_precision(engine.model())},
+          {"memory", describe_memory(engine)},
+          {"choices", describe_choices(weigh_choices(config))},
+          {"optimizer", describe_optimizer(engine, config)},
+          {"cards", cards}};
+}
+
 void print_plan(const TrainOptions& options, const LoadedConfig& loaded) {
   const Config& config = loaded.config;
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
   const Engine engine(config, std::move(backend), std::move(model));
   if (options.json) {
-    const nlohmann::ordered_json plan = {{"model", describe_model(engine.model(), config.training.seq_len)},
-                                         {"precision", describe_precision(engine.model())},
-                                         {"memory", describe_memory(engine)}};
-    fmt::print("{}\n", plan.dump(2));
-    return;
+    fmt::print("{}\n", plan_json(engine, config).dump(2));
+  } else {
+    fmt::print("{}", plan_text(engine, config, PlanDetail::full));
   }
-  fmt::print("device      {}: {}\n{}{}{}", engine.backend().name(), engine.backend().device().description(),
-             model_text(engine, config.training.seq_len), precision_text(engine.model().precision()),
-             memory_text(engine));
 }
 
 constexpr const char* kResume = "yes";  // --resume with nothing behind it
@@ -76,7 +84,7 @@ void run_training(const TrainOptions& options, const LoadedConfig& loaded, Sessi
     throw UserError("--demonstrate \"{}\" is unknown: the one fault it shows is fnuz_max_448", options.demonstrate);
   }
   const Config& config = loaded.config;
-  Console console(config.logging.interval, config.training.seq_len);
+  Console console(config);
   catch_stop_signals();
   Trainer trainer({loaded, run_directory_of(options), resume_mode(options.resume),
                    std::vector<std::string>(session.argv, session.argv + session.argc), !options.demonstrate.empty()},

@@ -13,6 +13,15 @@ std::uint64_t rounding_key(std::int64_t seed, std::int64_t step) {
   return static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U;
 }
 
+Work sum(const std::map<std::string_view, ops::OpTotals>& totals) {
+  Work work;
+  for (const auto& [op, total] : totals) {
+    work.flops += total.flops;
+    work.bytes += total.bytes;
+  }
+  return work;
+}
+
 }  // namespace
 
 bool StepOutcome::finite() const {
@@ -46,8 +55,12 @@ void Engine::take_persistent(Memory& memory) {
 void Engine::plan_memory() {
   take_persistent(*memory_);
   run_micro_batch(0);
+  const Work micro_batch = sum(run_.totals());
   run_optimizer();
-  planned_totals_ = run_.totals();
+  planned_work_ = sum(run_.totals());
+  const auto further = static_cast<double>(config_.training.accumulate - 1);
+  planned_work_.flops += further * micro_batch.flops;
+  planned_work_.bytes += further * micro_batch.bytes;
   run_weight_cast();
   if (!config_.data.validation.empty()) run_validation();
   plan_ = memory_->finish();

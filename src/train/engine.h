@@ -21,6 +21,12 @@ struct StepOutcome {
   [[nodiscard]] bool finite() const;
 };
 
+/// What ops compute and must move, counted as ops count it.
+struct Work {
+  double flops = 0;
+  double bytes = 0;
+};
+
 class Engine {
  public:
   Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model);
@@ -53,8 +59,8 @@ class Engine {
   [[nodiscard]] std::size_t measured_peak() const { return memory_ ? memory_->measured_peak() : 0; }
   [[nodiscard]] std::int64_t tokens_per_step() const { return tokens_per_micro_batch() * config_.training.accumulate; }
   [[nodiscard]] std::int64_t tokens_per_micro_batch() const { return shape_.tokens(); }
-  /// Ops, FLOPs and bytes of one micro-batch and the optimizer, from the dry run.
-  [[nodiscard]] const std::map<std::string_view, ops::OpTotals>& planned_totals() const { return planned_totals_; }
+  /// The work of one step, from the dry run, which takes every micro-batch for the first.
+  [[nodiscard]] const Work& planned_work() const { return planned_work_; }
 
  private:
   void take_persistent(Memory& memory);
@@ -74,7 +80,7 @@ class Engine {
   std::unique_ptr<Llama> model_;
   ops::Executor run_;
   MemoryPlan plan_;
-  std::map<std::string_view, ops::OpTotals> planned_totals_;
+  Work planned_work_;
   Buffer inputs_, targets_;                          // [accumulate * batch, seq_len] i32
   Buffer loss_sum_;                                  // [1] f64
   Buffer gradient_squares_;                          // [1] f64

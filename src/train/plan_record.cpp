@@ -1,0 +1,45 @@
+#include "train/plan_record.h"
+
+namespace octet {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json describe_shape(const BatchShape& shape) {
+  return {{"batch_size", shape.batch}, {"seq_len", shape.seq_len}};
+}
+
+ordered_json describe_remedy(const FittingPlan& plan) {
+  ordered_json settings = ordered_json::object();
+  for (const Remedy& remedy : plan.remedies) settings[std::string(remedy.key)] = remedy.value;
+  ordered_json described = {{"settings", settings}, {"planned_bytes", plan.bytes}};
+  described.update(describe_shape(plan.shape));
+  return described;
+}
+
+}  // namespace
+
+ordered_json describe_choices(const PlanChoices& choices) {
+  ordered_json recompute = ordered_json::object();
+  for (const RecomputeCost& cost : choices.recompute) {
+    recompute[std::string(config_name(cost.recompute))] = {{"bytes_saved", cost.bytes_saved},
+                                                           {"flops_added_per_step", cost.flops_added},
+                                                           {"share_of_step_flops", cost.flops_share}};
+  }
+  return {{"saved_inputs", {{"bytes", choices.saved.bytes}, {"bytes_as_bf16", choices.saved_as_bf16}}},
+          {"recompute", recompute},
+          {"weight_codes",
+           {{"per_use_bytes_saved", choices.per_use_saves}, {"per_use_bytes_moved_per_step", choices.per_use_moves}}}};
+}
+
+ordered_json describe_capacity(const Capacity& capacity) {
+  return {{"card", capacity.card.name},
+          {"bytes", capacity.card.bytes},
+          {"reserved_bytes", kCardReserve},
+          {"planned_bytes", capacity.planned},
+          {"fits", capacity.fits()},
+          {"remedy", capacity.remedy ? describe_remedy(*capacity.remedy) : ordered_json()},
+          {"largest", capacity.largest ? describe_shape(*capacity.largest) : ordered_json()}};
+}
+
+}  // namespace octet
