@@ -1,4 +1,5 @@
-// The op table on the CPU: every op at every instruction set that this machine has, with one, two and three threads.
+// The op table on the CPU: every op at every instruction set that this machine has, with one, two, three and seven
+// threads.
 #include <gtest/gtest.h>
 
 #include "ops/cpu/cpu_backend.h"
@@ -36,7 +37,7 @@ TEST(OpTableCpu, EveryOpAgreesWithTheOracleAtEveryInstructionSetWithAnyNumberOfT
   std::vector<SelftestResult> baseline;
   for (const CpuIsa isa : available_isas()) {
     std::vector<SelftestResult> one_thread;
-    for (const int threads : {1, 2, 3}) {
+    for (const int threads : {1, 2, 3, 7}) {
       const std::string backend = fmt::format("cpu, {}, threads: {}", ops::name(isa), threads);
       const auto results = run_selftest(*make_cpu_backend(threads, isa), SelftestLevel::quick);
       expect_all_passed(backend, results);
@@ -47,6 +48,33 @@ TEST(OpTableCpu, EveryOpAgreesWithTheOracleAtEveryInstructionSetWithAnyNumberOfT
     expect_same_bits(ops::name(isa), without_products(one_thread), without_products(baseline));
     print_results(ops::name(isa), one_thread);
   }
+}
+
+// A plan asks before there is memory: the workspace follows from what is wanted, not from pointers.
+TEST(OpTableCpu, WorkspaceForMaximaIsPlannedWithoutPointers) {
+  const auto cpu = make_cpu_backend(3);
+  const auto bytes = [&](auto op, bool wanted, bf16* amax) {
+    op.rows = 64;
+    op.columns = {amax, wanted};
+    return cpu->workspace_bytes(op);
+  };
+  const auto expect_planned = [&](const auto& op) {
+    bf16 amax{};
+    const std::size_t planned = bytes(op, true, nullptr);
+    EXPECT_GT(planned, bytes(op, false, nullptr)) << op.name;
+    EXPECT_EQ(planned, bytes(op, true, &amax)) << op.name;
+  };
+  ops::RmsNormForward norm{};
+  ops::RmsNormBackward norm_backward{};
+  ops::SwigluForward swiglu{};
+  ops::SwigluBackward swiglu_backward{};
+  ops::QuantizeRows cast{};
+  norm.dim = norm_backward.dim = swiglu.dim = swiglu_backward.dim = cast.cols = 96;
+  expect_planned(norm);
+  expect_planned(norm_backward);
+  expect_planned(swiglu);
+  expect_planned(swiglu_backward);
+  expect_planned(cast);
 }
 
 }  // namespace
