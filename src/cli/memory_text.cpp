@@ -22,30 +22,30 @@ std::string recompute_name(const Config& config, Config::Recompute recompute) {
 }
 
 std::string saved_inputs_text(const Config& config, const PlanChoices& choices) {
-  if (config.precision.saved_inputs == Config::SavedInputs::bf16 || choices.saved_as_bf16 <= choices.saved.bytes)
-    return {};
-  return fmt::format("              {} more would wait with precision.saved_inputs = \"bf16\"\n",
-                     bytes_of(choices.saved_as_bf16 - choices.saved.bytes));
+  if (choices.codes_save == 0) return {};
+  const bool codes = config.precision.saved_inputs == Config::SavedInputs::codes;
+  return fmt::format("inputs      saved as {}, which wait in {} {} than as {}\n", codes ? "codes" : "bf16",
+                     bytes_of(choices.codes_save), codes ? "less" : "more", codes ? "bf16" : "codes");
 }
 
 std::string recompute_text(const Config& config, const PlanChoices& choices) {
   const bool on = config.training.recompute != Config::Recompute::none;
   std::vector<std::string> parts;
   for (const RecomputeCost& cost : choices.recompute) {
-    parts.push_back(fmt::format("{} {} {} and {} {} FLOPs a step, {:.1f} % more",
+    parts.push_back(fmt::format("{} {} {} and {} {} FLOPs ({:.2f} %) and {} of traffic to a step",
                                 recompute_name(config, cost.recompute), on ? "saves" : "would save",
-                                bytes_of(cost.bytes_saved), on ? "adds" : "add", count_text(cost.flops_added),
-                                100 * cost.flops_share));
+                                bytes_of(cost.saved), on ? "adds" : "add", count_text(cost.added.flops),
+                                100 * cost.flops_share, bytes_text(cost.added.bytes)));
   }
-  return fmt::format("recompute   {}{}\n", on ? "" : "none; ", fmt::join(parts, ";\n            "));
+  return fmt::format("recompute   {}{}\n", on ? "" : "none\n            ", fmt::join(parts, "\n            "));
 }
 
 std::string weight_codes_text(const Config& config, const PlanChoices& choices) {
   if (choices.per_use_saves == 0) return {};
   const bool cached = config.precision.weight_codes == Config::WeightCodes::cached;
-  return fmt::format("weight codes  {}{} {} and {} {} more in a step\n",
-                     cached ? "cached; per_use would save" : "per_use", cached ? "" : " saves",
-                     bytes_of(choices.per_use_saves), cached ? "move" : "moves", bytes_text(choices.per_use_moves));
+  return fmt::format("weights     {} {} and {} {} of traffic to a step\n",
+                     cached ? "codes cached; per_use would save" : "codes made per use, which saves",
+                     bytes_of(choices.per_use_saves), cached ? "add" : "adds", bytes_text(choices.per_use_moves));
 }
 
 std::string group_text(const ParameterGroupSize& size) {
@@ -102,7 +102,7 @@ std::string memory_text(const Engine& engine) {
   text += fmt::format("  {:<14} {:>12}\n", "fragmentation", bytes_of(plan.arena_bytes - held));
   const SavedForBackward saved = saved_for_backward(plan);
   return text +
-         fmt::format("for backward  {} wait, of them {} as FP8 codes\n", bytes_of(saved.bytes), bytes_of(saved.codes));
+         fmt::format("  {} of it wait for backward, {} as FP8 codes\n", bytes_of(saved.bytes), bytes_of(saved.codes));
 }
 
 std::string choices_text(const Config& config, const PlanChoices& choices) {

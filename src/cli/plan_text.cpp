@@ -101,6 +101,7 @@ std::string bytes_text(double bytes) {
 }
 
 std::string count_text(double count) {
+  if (count >= 1e15) return fmt::format("{:.2f} P", count / 1e15);
   if (count >= 1e12) return fmt::format("{:.2f} T", count / 1e12);
   if (count >= 1e9) return fmt::format("{:.2f} B", count / 1e9);
   if (count >= 1e6) return fmt::format("{:.2f} M", count / 1e6);

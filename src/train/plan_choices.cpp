@@ -11,10 +11,15 @@ namespace {
 /// The first piece of the backward pass of Llama::train: whatever is alive when it is born waits for backward.
 constexpr std::string_view kFirstOfBackward = "dnormed";
 
-/// What is smaller by choice can be larger by a whim of the layout.
+/// Fragmentation can eat up a small saving.
 std::size_t saving(const Engine& plain, const Engine& other) {
   const std::size_t before = plain.plan().arena_bytes;
   return before - std::min(before, other.plan().arena_bytes);
+}
+
+Work added_work(const Engine& plain, const Engine& other) {
+  return {other.planned_work().flops - plain.planned_work().flops,
+          other.planned_work().bytes - plain.planned_work().bytes};
 }
 
 Engine plan_with_recompute(Config config, Config::Recompute recompute) {
@@ -30,8 +35,8 @@ std::vector<RecomputeCost> weigh_recompute(const Config& config) {
   std::vector<RecomputeCost> costs;
   for (const Config::Recompute recompute : settings) {
     const Engine other = plan_with_recompute(config, recompute);
-    const double added = other.planned_work().flops - plain.planned_work().flops;
-    costs.push_back({recompute, saving(plain, other), added, added / plain.planned_work().flops});
+    const Work added = added_work(plain, other);
+    costs.push_back({recompute, saving(plain, other), added, added.flops / plain.planned_work().flops});
   }
   return costs;
 }
@@ -72,17 +77,20 @@ std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, cons
 }
 
 PlanChoices weigh_choices(const Config& config) {
-  Config bf16_inputs = config;
-  bf16_inputs.precision.saved_inputs = Config::SavedInputs::bf16;
-  Config cached_codes = config;
-  cached_codes.precision.weight_codes = Config::WeightCodes::cached;
+  Config codes_saved = config;
+  codes_saved.precision.saved_inputs = Config::SavedInputs::codes;
+  Config bf16_saved = config;
+  bf16_saved.precision.saved_inputs = Config::SavedInputs::bf16;
+  Config codes_cached = config;
+  codes_cached.precision.weight_codes = Config::WeightCodes::cached;
   Config codes_per_use = config;
   codes_per_use.precision.weight_codes = Config::WeightCodes::per_use;
-  const Engine cached = plan_without_workspace(cached_codes);
+  const Engine cached = plan_without_workspace(codes_cached);
   const Engine per_use = plan_without_workspace(codes_per_use);
-  return {saved_for_backward(plan_without_workspace(config).plan()),
-          saved_for_backward(plan_without_workspace(bf16_inputs).plan()).bytes, weigh_recompute(config),
-          saving(cached, per_use), per_use.planned_work().bytes - cached.planned_work().bytes};
+  const auto waiting = [](const Config& of) { return saved_for_backward(plan_without_workspace(of).plan()).bytes; };
+  const std::size_t as_bf16 = waiting(bf16_saved);
+  return {as_bf16 - std::min(as_bf16, waiting(codes_saved)), weigh_recompute(config), saving(cached, per_use),
+          added_work(cached, per_use).bytes};
 }
 
 }  // namespace octet

@@ -29,20 +29,19 @@ struct ParameterBytes {
 
 [[nodiscard]] std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Llama& model);
 
-/// A setting of training.recompute beside "none": arena bytes saved, FLOPs added to a step.
+/// A setting of training.recompute beside "none".
 struct RecomputeCost {
   Config::Recompute recompute = Config::Recompute::none;
-  std::size_t bytes_saved = 0;
-  double flops_added = 0;
+  std::size_t saved = 0;   ///< bytes that the arena is smaller by
+  Work added;              ///< to a step
   double flops_share = 0;  ///< of the FLOPs of a step without recompute
 };
 
 struct PlanChoices {
-  SavedForBackward saved;
-  std::size_t saved_as_bf16 = 0;         ///< what would wait with precision.saved_inputs = "bf16"
+  std::size_t codes_save = 0;            ///< bytes that wait for backward less than with saved_inputs = "bf16"
   std::vector<RecomputeCost> recompute;  ///< of the setting in use or, where that is "none", of both others
-  std::size_t per_use_saves = 0;         ///< arena bytes that weight_codes = "per_use" takes less than "cached"
-  double per_use_moves = 0;              ///< bytes that it moves more in a step
+  std::size_t per_use_saves = 0;         ///< bytes that the arena is smaller by with weight_codes = "per_use"
+  double per_use_moves = 0;              ///< bytes that a step moves more than with "cached"
 };
 
 /// Plans the alternatives of `config`.

@@ -22,14 +22,15 @@ ordered_json describe_remedy(const FittingPlan& plan) {
 ordered_json describe_choices(const PlanChoices& choices) {
   ordered_json recompute = ordered_json::object();
   for (const RecomputeCost& cost : choices.recompute) {
-    recompute[std::string(config_name(cost.recompute))] = {{"bytes_saved", cost.bytes_saved},
-                                                           {"flops_added_per_step", cost.flops_added},
-                                                           {"share_of_step_flops", cost.flops_share}};
+    recompute[std::string(config_name(cost.recompute))] = {{"saved_bytes", cost.saved},
+                                                           {"added_flops", cost.added.flops},
+                                                           {"added_flops_share", cost.flops_share},
+                                                           {"added_bytes_moved", cost.added.bytes}};
   }
-  return {{"saved_inputs", {{"bytes", choices.saved.bytes}, {"bytes_as_bf16", choices.saved_as_bf16}}},
+  return {{"saved_inputs", {{"codes_saved_bytes", choices.codes_save}}},
           {"recompute", recompute},
           {"weight_codes",
-           {{"per_use_bytes_saved", choices.per_use_saves}, {"per_use_bytes_moved_per_step", choices.per_use_moves}}}};
+           {{"per_use", {{"saved_bytes", choices.per_use_saves}, {"added_bytes_moved", choices.per_use_moves}}}}}};
 }
 
 ordered_json describe_capacity(const Capacity& capacity) {
