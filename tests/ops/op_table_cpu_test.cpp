@@ -1,4 +1,5 @@
-// The op table on the CPU: every op at every instruction set that this machine has, with one, two and three threads.
+// The op table on the CPU: every op at every instruction set that this machine has, with one, two, three and seven
+// threads.
 #include <gtest/gtest.h>
 
 #include "ops/cpu/cpu_backend.h"
@@ -36,7 +37,7 @@ TEST(OpTableCpu, EveryOpAgreesWithTheOracleAtEveryInstructionSetWithAnyNumberOfT
   std::vector<SelftestResult> baseline;
   for (const CpuIsa isa : available_isas()) {
     std::vector<SelftestResult> one_thread;
-    for (const int threads : {1, 2, 3}) {
+    for (const int threads : {1, 2, 3, 7}) {
       const std::string backend = fmt::format("cpu, {}, threads: {}", ops::name(isa), threads);
       const auto results = run_selftest(*make_cpu_backend(threads, isa), SelftestLevel::quick);
       expect_all_passed(backend, results);

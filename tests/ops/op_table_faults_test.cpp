@@ -16,11 +16,20 @@ using namespace ops;  // NOLINT(google-build-using-namespace): the faults name m
 template <typename Op>
 using Fault = void (*)(const Op& op);
 
-/// Runs one op on the CPU and spoils the result.
+/// What is computed in place of the op.
+template <typename Op>
+using Mistake = Op (*)(Op op);
+
+template <typename Op>
+Op no_mistake(Op op) {
+  return op;
+}
+
+/// Runs one op on the CPU, perhaps another than it should, and spoils the result.
 template <typename Op>
 class FaultyDevice : public Device {
  public:
-  explicit FaultyDevice(Fault<Op> fault) : fault_(fault) {}
+  FaultyDevice(Mistake<Op> mistake, Fault<Op> fault) : mistake_(mistake), fault_(fault) {}
 
   [[nodiscard]] std::string description() const override { return "cpu with a fault"; }
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return cpu_->device().families(); }
@@ -28,24 +37,26 @@ class FaultyDevice : public Device {
 
   static void run(Device& device, const Op& op, Workspace workspace) {
     const auto& self = static_cast<const FaultyDevice&>(device);
-    self.cpu_->run(op, workspace);
+    self.cpu_->run(self.mistake_(op), workspace);
     self.fault_(op);
   }
   static std::size_t workspace_bytes(const Device& device, const Op& op) {
-    return static_cast<const FaultyDevice&>(device).cpu_->workspace_bytes(op);
+    const auto& self = static_cast<const FaultyDevice&>(device);
+    return self.cpu_->workspace_bytes(self.mistake_(op));
   }
 
  private:
   std::unique_ptr<Backend> cpu_ = make_cpu_backend(1);
+  Mistake<Op> mistake_;
   Fault<Op> fault_;
 };
 
 /// The results of a backend that has this op alone.
 template <typename Op>
-SelftestResult result_with(Fault<Op> fault) {
+SelftestResult result_with(Mistake<Op> mistake, Fault<Op> fault) {
   OpTable table;
   std::get<Entry<Op>>(table) = {&FaultyDevice<Op>::run, &FaultyDevice<Op>::workspace_bytes};
-  const Backend backend("faulty", std::make_unique<FaultyDevice<Op>>(fault), table);
+  const Backend backend("faulty", std::make_unique<FaultyDevice<Op>>(mistake, fault), table);
   SelftestResult found;
   for (const SelftestResult& result : run_selftest(backend, SelftestLevel::quick)) {
     EXPECT_EQ(result.supported, result.op == Op::name);
@@ -56,16 +67,30 @@ SelftestResult result_with(Fault<Op> fault) {
 
 /// `part` must appear in the message: the fault itself was found, not something else.
 template <typename Op>
-void expect_caught(std::string_view part, Fault<Op> fault) {
-  const SelftestResult result = result_with<Op>(fault);
+void expect_caught(std::string_view part, const SelftestResult& result) {
   EXPECT_FALSE(result.passed()) << Op::name << " hides: " << part;
   EXPECT_NE(result.message.find(part), std::string::npos) << result.message;
   EXPECT_EQ(result.message.find(Op::name), 0U) << result.message;
+}
+template <typename Op>
+void expect_caught(std::string_view part, Fault<Op> fault) {
+  expect_caught<Op>(part, result_with<Op>(no_mistake<Op>, fault));
+}
+template <typename Op>
+void expect_mistake_caught(std::string_view part, Mistake<Op> mistake) {
+  expect_caught<Op>(part, result_with<Op>(mistake, [](const Op&) {}));
 }
 
 /// Moves a number by `ulps` of its own bf16 precision.
 void move(bf16& x, int ulps) {
   x.bits = static_cast<std::uint16_t>(x.bits + ulps);
+}
+
+/// The amax of the first column of x [rows, cols].
+bf16 column_amax(const bf16* x, std::int64_t rows, std::int64_t cols) {
+  bf16 largest{0};
+  for (std::int64_t row = 0; row < rows; ++row) largest = fp8::max_magnitude(largest, x[row * cols]);
+  return largest;
 }
 
 TEST(OpTableFaults, Embedding) {
@@ -85,10 +110,19 @@ TEST(OpTableFaults, RmsNorm) {
   expect_caught<RmsNormForward>(": codes[", [](const RmsNormForward& op) {
     if (op.codes.wanted && op.rows > 0) op.codes.codes[0] ^= 1U;
   });
+  expect_caught<RmsNormForward>(": row_amax[", [](const RmsNormForward& op) {
+    if (op.codes.amax != nullptr && op.rows > 0) move(op.codes.amax[op.rows - 1], 1);
+  });
+  expect_caught<RmsNormForward>(": column_amax[", [](const RmsNormForward& op) {
+    if (op.columns.wanted) move(op.columns.amax[op.dim - 1], 1);
+  });
   expect_caught<RmsNormBackward>("dx[", [](const RmsNormBackward& op) {
     if (op.rows > 0) move(op.dx[0], 4);
   });
   expect_caught<RmsNormBackward>("dweight[", [](const RmsNormBackward& op) { op.dweight[0] *= 1.01F; });
+  expect_caught<RmsNormBackward>(": column_amax[", [](const RmsNormBackward& op) {  // of the rows but the last
+    if (op.columns.wanted && op.rows > 1) op.columns.amax[0] = column_amax(op.dx, op.rows - 1, op.dim);
+  });
 }
 
 TEST(OpTableFaults, RopeMovesAHeadThatItMustKeep) {
@@ -122,22 +156,60 @@ TEST(OpTableFaults, Swiglu) {
   expect_caught<SwigluBackward>("dgate_up[", [](const SwigluBackward& op) {
     if (op.rows > 0) move(op.dgate_up[op.rows * 2 * op.dim - 1], 2);
   });
+  expect_mistake_caught<SwigluForward>(": column_amax[", [](SwigluForward op) {
+    op.columns = {};
+    return op;
+  });
+  expect_caught<SwigluBackward>(": column_amax[", [](const SwigluBackward& op) {  // of the gates, for the ups as well
+    if (op.columns.wanted) std::copy_n(op.columns.amax, op.dim, op.columns.amax + op.dim);
+  });
 }
 
 TEST(OpTableFaults, Casts) {
   expect_caught<QuantizeRows>("scale_inverse[", [](const QuantizeRows& op) {
     if (op.rows > 0) op.codes.scale_inverse[0] = std::nextafter(op.codes.scale_inverse[0], 0.0F);
   });
-  expect_caught<QuantizeColumns>("codes[", [](const QuantizeColumns& op) {
-    if (op.rows * op.cols > 0) op.codes.codes[op.rows * op.cols - 1] ^= 1U;
+  expect_caught<QuantizeRows>(": column_amax[", [](const QuantizeRows& op) {
+    if (op.columns.wanted && op.cols > 1) std::swap(op.columns.amax[0], op.columns.amax[1]);
   });
-  expect_caught<QuantizeTensor>("codes_transposed[", [](const QuantizeTensor& op) {
-    if (op.rows > 1 && op.codes == nullptr) std::swap(op.codes_transposed[0], op.codes_transposed[1]);
+  expect_caught<Cast>("codes as stored[", [](const Cast& op) {  // in a cast to both layouts only
+    if (op.rows * op.cols > 0 && op.as_stored.wanted() && op.transposed.wanted()) op.as_stored.codes[0] ^= 1U;
+  });
+  expect_caught<Cast>("codes transposed[", [](const Cast& op) {
+    if (op.rows > 1 && op.transposed.wanted()) std::swap(op.transposed.codes[0], op.transposed.codes[1]);
+  });
+  expect_caught<Cast>("scale_inverse transposed[", [](const Cast& op) {
+    if (op.transposed.axis != fp8::ScaleAxis::tensor) return;
+    op.transposed.scale_inverse[0] = std::nextafter(op.transposed.scale_inverse[0], 0.0F);
+  });
+  expect_mistake_caught<Cast>("scale_inverse as stored[", [](Cast op) {  // the maxima of the wrong axis
+    if (op.row_amax != nullptr && op.column_amax != nullptr && op.rows <= op.cols) op.row_amax = op.column_amax;
+    return op;
   });
   expect_caught<CastStatistics>("saturated[", [](const CastStatistics& op) { *op.saturated += 1; });
 }
 
-TEST(OpTableFaults, CastsThatSwallowNaN) {
+TEST(OpTableFaults, Maxima) {
+  expect_caught<Maxima>(": row_amax[", [](const Maxima& op) {
+    if (op.row_amax != nullptr && op.rows > 1) std::swap(op.row_amax[0], op.row_amax[op.rows - 1]);
+  });
+  expect_caught<Maxima>(": column_amax[", [](const Maxima& op) {  // of the first rows, as one thread of many has it
+    if (op.rows > 1 && op.cols > 0) op.column_amax[0] = column_amax(op.x, op.rows / 2, op.cols);
+  });
+}
+
+TEST(OpTableFaults, MaximaAndCastsThatSwallowNaN) {
+  expect_caught<Maxima>("with NaN: row_amax[", [](const Maxima& op) {
+    if (op.row_amax == nullptr) return;
+    for (std::int64_t row = 0; row < op.rows; ++row) {
+      if (std::isnan(to_float(op.row_amax[row]))) op.row_amax[row] = bf16{0x7F80};
+    }
+  });
+  expect_caught<Maxima>("with NaN: column_amax[", [](const Maxima& op) {
+    for (std::int64_t col = 0; col < op.cols; ++col) {
+      if (std::isnan(to_float(op.column_amax[col]))) op.column_amax[col] = to_bf16(1);
+    }
+  });
   expect_caught<QuantizeRows>("with NaN", [](const QuantizeRows& op) {
     for (std::int64_t row = 0; row < op.rows; ++row) {
       float& scale_inverse = op.codes.scale_inverse[row];
@@ -170,13 +242,49 @@ TEST(OpTableFaults, Optimizer) {
   expect_caught<Zero>("data[", [](const Zero& op) {
     if (op.size > 0) static_cast<std::uint8_t*>(op.data)[op.size - 1] = 1;
   });
+  expect_caught<FindNonFinite>("first[", [](const FindNonFinite& op) { *op.first += 1; });
+}
+
+TEST(OpTableFaults, AdamW) {
   expect_caught<AdamW>("master[", [](const AdamW& op) {
-    if (op.count > 0) op.master[op.count - 1] += 1e-5F;
+    if (op.has_master && op.rows * op.cols > 0) op.master[op.rows * op.cols - 1] += 1e-5F;
   });
   expect_caught<AdamW>("weight[", [](const AdamW& op) {
-    if (op.count > 0) move(op.weight[0], 1);
+    if (op.has_master && op.rows * op.cols > 0) move(op.weight[0], 1);
   });
-  expect_caught<FindNonFinite>("first[", [](const FindNonFinite& op) { *op.first += 1; });
+  expect_caught<AdamW>("v[", [](const AdamW& op) {
+    if (op.moments == DType::bf16 && op.rows * op.cols > 0) move(static_cast<bf16*>(op.v)[0], 1);
+  });
+  expect_mistake_caught<AdamW>("master[", [](AdamW op) {
+    op.lr_scale = 1;
+    return op;
+  });
+}
+
+TEST(OpTableFaults, AdamWWithRandomBitsOfOthers) {
+  expect_mistake_caught<AdamW>("weight[", [](AdamW op) {  // of another element: counted over the whole, not by rows
+    if (op.has_master || op.moments == DType::bf16 || op.measures) return op;
+    op.cols *= op.rows;
+    op.rows = 1;
+    return op;
+  });
+  expect_mistake_caught<AdamW>("m[", [](AdamW op) {  // of another parameter
+    if (op.moments == DType::bf16) op.stream += 1;
+    return op;
+  });
+}
+
+TEST(OpTableFaults, AdamWWithMaximaThatAreNotOfTheNewWeight) {
+  expect_mistake_caught<AdamW>(": row_amax[", [](AdamW op) {  // of the old one
+    if (op.has_master || !op.measures || op.rows == 0) return op;
+    const auto cols = static_cast<std::size_t>(op.cols);
+    for (std::int64_t row = 0; row < op.rows; ++row) op.row_amax[row] = fp8::amax({op.weight + row * op.cols, cols});
+    op.measures = false;
+    return op;
+  });
+  expect_caught<AdamW>(": column_amax[", [](const AdamW& op) {
+    if (op.measures && op.rows > 1 && op.cols > 0) op.column_amax[0] = column_amax(op.weight, op.rows - 1, op.cols);
+  });
 }
 
 TEST(OpTableFaults, InfinityAndNaNThatVanish) {
@@ -200,9 +308,11 @@ TEST(OpTableFaults, Throws) {
 }
 
 TEST(OpTableFaults, ABitWithinToleranceChangesTheDigest) {
-  const auto untouched = result_with<AdamW>([](const AdamW&) {});
-  const auto changed = result_with<AdamW>([](const AdamW& op) {
-    if (op.count == 1) op.m[0] = std::nextafter(op.m[0], 1.0F);
+  const auto untouched = result_with<AdamW>(no_mistake<AdamW>, [](const AdamW&) {});
+  const auto changed = result_with<AdamW>(no_mistake<AdamW>, [](const AdamW& op) {
+    if (op.rows * op.cols != 1 || op.moments != DType::f32) return;
+    auto& m = *static_cast<float*>(op.m);
+    m = std::nextafter(m, 1.0F);
   });
   EXPECT_TRUE(untouched.passed()) << untouched.message;
   EXPECT_TRUE(changed.passed()) << changed.message;

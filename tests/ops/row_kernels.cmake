@@ -1,5 +1,6 @@
-# The memory-bound CPU kernels: casts byte by byte, equality across instruction sets, accuracy.
+# The memory-bound CPU kernels: casts byte by byte, AdamW bit by bit, equality across instruction sets, accuracy.
 octet_test(NAME row_kernels_cast SOURCES row_kernels_cast_test.cpp USES octet_ops)
+octet_test(NAME row_kernels_adamw SOURCES row_kernels_adamw_test.cpp USES octet_ops)
 octet_test(NAME row_kernels_isa SOURCES row_kernels_isa_test.cpp USES octet_ops)
 octet_test(NAME row_kernels_accuracy SOURCES row_kernels_accuracy_test.cpp USES octet_ops)
 target_compile_definitions(row_kernels_accuracy_test PRIVATE OCTET_ISA=baseline)

@@ -1,4 +1,5 @@
-// FP8 casts of the row kernels against the scalar cast of fp8/cast.h, byte by byte, at every level of this machine.
+// FP8 casts and maxima of the row kernels against the scalar cast of fp8/cast.h, byte by byte, at every level of this
+// machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,9 +18,11 @@ using testing::kFormats;
 using testing::levels_of_this_machine;
 using testing::Values;
 
-struct Cast {
+/// Codes of a matrix, what undoes the scale of each row, and the maxima that the scales come from.
+struct Codes {
   std::vector<std::uint8_t> codes;
   std::vector<float> scale_inverse;
+  std::vector<bf16> amax;
 };
 
 template <fp8::Format F>
@@ -44,11 +47,12 @@ float cast_one(std::span<const bf16> x, fp8::ScaleRule rule, std::vector<std::ui
   throw std::logic_error("no such format");
 }
 
-Cast scalar_cast_of_rows(const std::vector<bf16>& x, Index rows, Index cols, fp8::ScaleRule rule) {
-  Cast cast;
+Codes scalar_cast_of_rows(const std::vector<bf16>& x, Index rows, Index cols, fp8::ScaleRule rule) {
+  Codes cast;
   for (Index row = 0; row < rows; ++row) {
     const std::span<const bf16> slice(x.data() + row * cols, static_cast<std::size_t>(cols));
     cast.scale_inverse.push_back(fp8::inverse(cast_one(slice, rule, cast.codes)));
+    cast.amax.push_back(fp8::amax(slice));
   }
   return cast;
 }
@@ -63,18 +67,88 @@ std::vector<bf16> transposed(const std::vector<bf16>& x, Index rows, Index cols)
   return result;
 }
 
-RowCodes codes_into(Cast& cast, Index rows, Index cols, fp8::ScaleRule rule) {
+RowCodes codes_into(Codes& cast, Index rows, Index cols, fp8::ScaleRule rule) {
   cast.codes.assign(static_cast<std::size_t>(rows * cols), 0xAA);
   cast.scale_inverse.assign(static_cast<std::size_t>(rows), -1.0F);
-  return {cast.codes.data(), cast.scale_inverse.data(), rule.format(), rule, true};
+  cast.amax.assign(static_cast<std::size_t>(rows), bf16{0xAAAA});
+  return {cast.codes.data(), cast.scale_inverse.data(), cast.amax.data(), rule, true};
 }
 
-void expect_same(const Cast& expected, const Cast& actual, const std::string& what) {
+/// Column maxima as a kernel raises them, before the first row.
+using MagnitudeBits = std::vector<std::uint16_t>;
+MagnitudeBits no_maxima(Index cols) {
+  return MagnitudeBits(static_cast<std::size_t>(cols));
+}
+
+MagnitudeBits bits_of(const std::vector<bf16>& x) {
+  MagnitudeBits bits;
+  for (const bf16 value : x) bits.push_back(value.bits);
+  return bits;
+}
+
+MagnitudeBits scalar_column_maxima(const std::vector<bf16>& x, Index rows, Index cols) {
+  const std::vector<bf16> columns = transposed(x, rows, cols);
+  MagnitudeBits maxima;
+  for (Index col = 0; col < cols; ++col) {
+    maxima.push_back(fp8::amax({columns.data() + col * rows, static_cast<std::size_t>(rows)}).bits);
+  }
+  return maxima;
+}
+
+void expect_same(const Codes& expected, const Codes& actual, const std::string& what) {
   EXPECT_EQ(expected.codes, actual.codes) << what;
+  EXPECT_EQ(bits_of(expected.amax), bits_of(actual.amax)) << what;
   ASSERT_EQ(expected.scale_inverse.size(), actual.scale_inverse.size()) << what;
   for (std::size_t i = 0; i < expected.scale_inverse.size(); ++i) {
     EXPECT_EQ(fp8::bits_of(expected.scale_inverse[i]), fp8::bits_of(actual.scale_inverse[i])) << what << " row " << i;
   }
+}
+
+std::vector<float> scales_of(const Codes& cast, fp8::ScaleRule rule) {
+  std::vector<float> scales;
+  for (const bf16 amax : cast.amax) scales.push_back(rule.scale(to_float(amax)));
+  return scales;
+}
+
+/// A cast of x with one scale per row of each layout that has codes.
+ops::Cast cast_by_rows(const std::vector<bf16>& x, Index rows, Index cols, fp8::ScaleRule rule,
+                       std::vector<std::uint8_t>* stored, std::vector<std::uint8_t>* turned) {
+  const auto layout = [&](std::vector<std::uint8_t>* codes) {
+    if (codes == nullptr) return CastLayout{};
+    codes->assign(x.size(), 0xAA);
+    return CastLayout{.codes = codes->data(), .axis = fp8::ScaleAxis::row};
+  };
+  return {x.data(), nullptr, nullptr, layout(stored), layout(turned), rule, rows, cols};
+}
+
+/// The fused row cast, the maxima, and the casts under known maxima.
+void expect_casts_at(CpuIsa isa, const std::vector<bf16>& x, Index rows, Index cols, const Codes& by_row,
+                     const Codes& by_column, fp8::ScaleRule rule, const std::string& what) {
+  const RowKernels& kernels = row_kernels(isa);
+  const MagnitudeBits column_amax = bits_of(by_column.amax);
+  Codes cast;
+  MagnitudeBits columns = no_maxima(cols);
+  kernels.quantize_rows({x.data(), codes_into(cast, rows, cols, rule), {}, rows, cols}, 0, rows, columns.data());
+  expect_same(by_row, cast, what + " rows");
+  EXPECT_EQ(columns, column_amax) << what << " rows";
+
+  columns = no_maxima(cols);
+  kernels.maxima({x.data(), cast.amax.data(), nullptr, rows, cols}, 0, rows, columns.data());
+  EXPECT_EQ(bits_of(cast.amax), bits_of(by_row.amax)) << what << " maxima";
+  EXPECT_EQ(columns, column_amax) << what << " maxima";
+
+  const std::vector<float> row_scales = scales_of(by_row, rule);
+  const std::vector<float> column_scales = scales_of(by_column, rule);
+  std::vector<std::uint8_t> stored;
+  std::vector<std::uint8_t> turned;
+  kernels.cast_as_stored(cast_by_rows(x, rows, cols, rule, &stored, nullptr), row_scales.data(), 0, rows);
+  EXPECT_EQ(stored, by_row.codes) << what << " as stored";
+  kernels.cast_transposed(cast_by_rows(x, rows, cols, rule, nullptr, &turned), nullptr, column_scales.data(), 0, cols);
+  EXPECT_EQ(turned, by_column.codes) << what << " transposed";
+  kernels.cast_transposed(cast_by_rows(x, rows, cols, rule, &stored, &turned), row_scales.data(), column_scales.data(),
+                          0, cols);
+  EXPECT_EQ(stored, by_row.codes) << what << " both";
+  EXPECT_EQ(turned, by_column.codes) << what << " both";
 }
 
 void expect_casts_of(const std::vector<bf16>& x, Index rows, Index cols) {
@@ -82,17 +156,13 @@ void expect_casts_of(const std::vector<bf16>& x, Index rows, Index cols) {
   for (const fp8::Format format : kFormats) {
     for (const bool power_of_two : {false, true}) {
       const auto rule = fp8::ScaleRule::of(format, power_of_two);
-      const Cast by_row = scalar_cast_of_rows(x, rows, cols, rule);
-      const Cast by_column = scalar_cast_of_rows(x_transposed, cols, rows, rule);
+      const Codes by_row = scalar_cast_of_rows(x, rows, cols, rule);
+      const Codes by_column = scalar_cast_of_rows(x_transposed, cols, rows, rule);
       for (const CpuIsa isa : levels_of_this_machine()) {
         const std::string what = std::string(name(isa)) + " " + std::string(fp8::name(format)) + " [" +
                                  std::to_string(rows) + ", " + std::to_string(cols) + "]" +
                                  (power_of_two ? " power of two" : "");
-        Cast cast;
-        row_kernels(isa).quantize_rows({x.data(), codes_into(cast, rows, cols, rule), rows, cols}, 0, rows);
-        expect_same(by_row, cast, what + " rows");
-        row_kernels(isa).quantize_columns({x.data(), codes_into(cast, cols, rows, rule), rows, cols}, 0, cols);
-        expect_same(by_column, cast, what + " columns");
+        expect_casts_at(isa, x, rows, cols, by_row, by_column, rule, what);
       }
     }
   }
@@ -140,20 +210,36 @@ TEST(RowKernelsCast, RangesOfRowsAndColumnsGiveTheCodesOfTheWhole) {
   const Index cols = 150;
   const std::vector<bf16> x = values.bf16s(rows * cols);
   const auto rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, false);
+  const Codes by_row = scalar_cast_of_rows(x, rows, cols, rule);
+  const Codes by_column = scalar_cast_of_rows(transposed(x, rows, cols), cols, rows, rule);
   const RowKernels& kernels = row_kernels(detect_cpu_isa());
-  Cast whole;
-  Cast parts;
-  kernels.quantize_columns({x.data(), codes_into(whole, cols, rows, rule), rows, cols}, 0, cols);
-  const QuantizeColumns columns{x.data(), codes_into(parts, cols, rows, rule), rows, cols};
-  for (const auto& [begin, end] : {std::pair{0, 5}, {5, 70}, {70, 150}}) kernels.quantize_columns(columns, begin, end);
-  expect_same(whole, parts, "columns");
-  kernels.quantize_rows({x.data(), codes_into(whole, rows, cols, rule), rows, cols}, 0, rows);
-  const QuantizeRows by_row{x.data(), codes_into(parts, rows, cols, rule), rows, cols};
-  for (const auto& [begin, end] : {std::pair{0, 1}, {1, 69}, {69, 70}}) kernels.quantize_rows(by_row, begin, end);
-  expect_same(whole, parts, "rows");
+  Codes parts;
+  MagnitudeBits columns = no_maxima(cols);
+  const QuantizeRows fused{x.data(), codes_into(parts, rows, cols, rule), {}, rows, cols};
+  for (const auto& [begin, end] : {std::pair{0, 1}, {1, 69}, {69, 70}}) {
+    kernels.quantize_rows(fused, begin, end, columns.data());
+  }
+  expect_same(by_row, parts, "rows");
+  EXPECT_EQ(columns, bits_of(by_column.amax));
+
+  const std::vector<float> row_scales = scales_of(by_row, rule);
+  const std::vector<float> column_scales = scales_of(by_column, rule);
+  std::vector<std::uint8_t> stored;
+  std::vector<std::uint8_t> turned;
+  const ops::Cast as_stored = cast_by_rows(x, rows, cols, rule, &stored, nullptr);
+  for (const auto& [begin, end] : {std::pair{0, 1}, {1, 69}, {69, 70}}) {
+    kernels.cast_as_stored(as_stored, row_scales.data(), begin, end);
+  }
+  EXPECT_EQ(stored, by_row.codes);
+  const ops::Cast both = cast_by_rows(x, rows, cols, rule, &stored, &turned);
+  for (const auto& [begin, end] : {std::pair{0, 5}, {5, 70}, {70, 150}}) {
+    kernels.cast_transposed(both, row_scales.data(), column_scales.data(), begin, end);
+  }
+  EXPECT_EQ(stored, by_row.codes);
+  EXPECT_EQ(turned, by_column.codes);
 }
 
-TEST(RowKernelsCast, ProducersGiveTheCodesOfTheirOwnOutput) {
+TEST(RowKernelsCast, ProducersGiveTheCodesAndMaximaOfTheirOwnOutput) {
   const Index rows = 5;
   const Index dim = 77;
   Values values(4);
@@ -170,20 +256,31 @@ TEST(RowKernelsCast, ProducersGiveTheCodesOfTheirOwnOutput) {
     for (const CpuIsa isa : levels_of_this_machine()) {
       const RowKernels& kernels = row_kernels(isa);
       const std::string what = std::string(name(isa)) + " " + std::string(fp8::name(format));
-      Cast cast;
-      kernels.rmsnorm_forward({x.data(), dy.data(), weight.data(), x_out.data(), y.data(), rstd.data(),
-                               codes_into(cast, rows, dim, rule), rows, dim, 1e-5F, true},
-                              0, rows);
-      expect_same(scalar_cast_of_rows(y, rows, dim, rule), cast, what + " rmsnorm");
-      kernels.rmsnorm_backward({dy.data(), x.data(), weight.data(), rstd.data(), nullptr, y.data(), nullptr,
-                                codes_into(cast, rows, dim, rule), rows, dim, false},
-                               0, rows, partial.data());
-      expect_same(scalar_cast_of_rows(y, rows, dim, rule), cast, what + " rmsnorm backward");
-      kernels.swiglu_forward({x.data(), y.data(), codes_into(cast, rows, dim, rule), rows, dim}, 0, rows);
-      expect_same(scalar_cast_of_rows(y, rows, dim, rule), cast, what + " swiglu");
-      kernels.swiglu_backward({x.data(), dy.data(), wide.data(), codes_into(cast, rows, 2 * dim, rule), rows, dim}, 0,
-                              rows);
-      expect_same(scalar_cast_of_rows(wide, rows, 2 * dim, rule), cast, what + " swiglu backward");
+      Codes cast;
+      MagnitudeBits columns;
+      const auto run_and_check = [&](const std::vector<bf16>& out, Index cols, const std::string& producer, auto run) {
+        columns = no_maxima(cols);
+        run(codes_into(cast, rows, cols, rule));
+        expect_same(scalar_cast_of_rows(out, rows, cols, rule), cast, what + producer);
+        EXPECT_EQ(columns, scalar_column_maxima(out, rows, cols)) << what + producer;
+      };
+      run_and_check(y, dim, " rmsnorm", [&](const RowCodes& codes) {
+        kernels.rmsnorm_forward({x.data(), dy.data(), weight.data(), x_out.data(), y.data(), rstd.data(), codes,
+                                 ColumnMaxima{}, rows, dim, 1e-5F, true},
+                                0, rows, columns.data());
+      });
+      run_and_check(y, dim, " rmsnorm backward", [&](const RowCodes& codes) {
+        kernels.rmsnorm_backward({dy.data(), x.data(), weight.data(), rstd.data(), nullptr, y.data(), nullptr, codes,
+                                  ColumnMaxima{}, rows, dim, false},
+                                 0, rows, partial.data(), columns.data());
+      });
+      run_and_check(y, dim, " swiglu", [&](const RowCodes& codes) {
+        kernels.swiglu_forward({x.data(), y.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows, columns.data());
+      });
+      run_and_check(wide, 2 * dim, " swiglu backward", [&](const RowCodes& codes) {
+        kernels.swiglu_backward({x.data(), dy.data(), wide.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows,
+                                columns.data());
+      });
     }
   }
 }
@@ -195,8 +292,9 @@ TEST(RowKernelsCast, TheUnfusedPassesGiveTheSameCodes) {
   for (const fp8::Format format : kFormats) {
     for (const CpuIsa isa : levels_of_this_machine()) {
       const auto rule = fp8::ScaleRule::of(format, false);
-      Cast passes;
+      Codes passes;
       codes_into(passes, rows, cols, rule);
+      passes.amax.clear();
       std::vector<float> maxima(512);
       std::vector<float> scales(512);
       std::vector<float> scaled(x.size());
@@ -206,7 +304,9 @@ TEST(RowKernelsCast, TheUnfusedPassesGiveTheSameCodes) {
       cast.multiply(x.data(), cols, scales.data(), scaled.data(), 0, rows);
       cast.clamp(scaled.data(), cols, rule.max(), 0, rows);
       cast.encode(scaled.data(), cols, format, passes.codes.data(), 0, rows);
-      expect_same(scalar_cast_of_rows(x, rows, cols, rule), passes, std::string(name(isa)));
+      Codes expected = scalar_cast_of_rows(x, rows, cols, rule);
+      expected.amax.clear();  // the passes keep theirs in floats
+      expect_same(expected, passes, std::string(name(isa)));
     }
   }
 }
@@ -243,9 +343,10 @@ TEST(RowKernelsCast, EdgeValues) {
   for (const CpuIsa isa : levels_of_this_machine()) {
     for (const Edge& edge : edges) {
       const std::vector<bf16> x{{edge.bits}, {0x8000}};
-      Cast cast;
+      Codes cast;
       row_kernels(isa).quantize_rows(
-          {x.data(), codes_into(cast, 1, 2, fp8::ScaleRule::of(edge.format, edge.power_of_two)), 1, 2}, 0, 1);
+          {x.data(), codes_into(cast, 1, 2, fp8::ScaleRule::of(edge.format, edge.power_of_two)), {}, 1, 2}, 0, 1,
+          nullptr);
       const std::string what = std::string(name(isa)) + " " + std::string(fp8::name(edge.format)) + " " + edge.what;
       EXPECT_EQ(cast.codes[0], edge.code) << what;
       EXPECT_EQ(cast.codes[1], edge.code_of_negative_zero) << what;
@@ -260,7 +361,7 @@ TEST(RowKernelsCast, EdgeValues) {
   }
 }
 
-TEST(RowKernelsCast, TensorCastSaturatesUnderAScaleThatIsTooLarge) {
+TEST(RowKernelsCast, OneScaleThatIsTooLargeSaturates) {
   const std::vector<bf16> x = every_bf16();
   const Index rows = 256;
   const Index cols = 256;
@@ -287,27 +388,41 @@ TEST(RowKernelsCast, TensorCastSaturatesUnderAScaleThatIsTooLarge) {
     for (const CpuIsa isa : levels_of_this_machine()) {
       std::vector<std::uint8_t> codes(x.size());
       std::vector<std::uint8_t> columns(x.size());
-      QuantizeTensor op{x.data(), codes.data(), columns.data(), nullptr, format, fp8::ScaleRule::of(format, true),
-                        rows,     cols};
-      row_kernels(isa).cast_rows(op, scale, 0, rows);
-      row_kernels(isa).cast_columns(op, scale, 0, cols);
+      const CastLayout as_stored{.codes = codes.data(), .axis = fp8::ScaleAxis::tensor};
+      ops::Cast op{x.data(), nullptr, nullptr, as_stored, {}, fp8::ScaleRule::of(format, true), rows, cols};
+      row_kernels(isa).cast_as_stored(op, &scale, 0, rows);
+      EXPECT_EQ(codes, expected) << name(isa) << " " << fp8::name(format);
+      op.transposed = {.codes = columns.data(), .axis = fp8::ScaleAxis::tensor};
+      codes.assign(x.size(), 0xAA);
+      row_kernels(isa).cast_transposed(op, &scale, &scale, 0, cols);
       EXPECT_EQ(codes, expected) << name(isa) << " " << fp8::name(format);
       for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(columns[i % 256 * 256 + i / 256], expected[i]);
     }
   }
 }
 
-TEST(RowKernelsCast, AbsoluteMaximumKeepsNaN) {
+// A NaN in any place of any row is the maximum of its row and of its column, whatever the rows after it hold.
+TEST(RowKernelsCast, MaximaKeepNaN) {
   Values values(3);
+  const Index rows = 3;
   for (const CpuIsa isa : levels_of_this_machine()) {
-    for (const Index count : {0, 1, 31, 64, 65, 200}) {
-      std::vector<bf16> x = values.bf16s(count);
-      EXPECT_EQ(row_kernels(isa).absolute_maximum(x.data(), 0, count), fp8::amax(x).bits);
-      for (Index i = 0; i < count; ++i) {
-        const bf16 before = x[static_cast<std::size_t>(i)];
-        x[static_cast<std::size_t>(i)].bits = 0xFFC5;
-        EXPECT_EQ(row_kernels(isa).absolute_maximum(x.data(), 0, count), 0x7FC5) << name(isa) << " " << i;
-        x[static_cast<std::size_t>(i)] = before;
+    for (const Index cols : {1, 31, 64, 65, 200}) {
+      std::vector<bf16> x = values.bf16s(rows * cols);
+      const MagnitudeBits finite = scalar_column_maxima(x, rows, cols);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const bf16 before = x[i];
+        x[i].bits = 0xFFC5;
+        std::vector<bf16> row_amax(3);
+        MagnitudeBits columns = no_maxima(cols);
+        row_kernels(isa).maxima({x.data(), row_amax.data(), nullptr, rows, cols}, 0, rows, columns.data());
+        const auto col = i % static_cast<std::size_t>(cols);
+        MagnitudeBits expected = finite;
+        expected[col] = 0x7FC5;
+        EXPECT_EQ(columns, expected) << name(isa) << " " << i;
+        for (std::size_t row = 0; row < 3; ++row) {
+          EXPECT_EQ(row_amax[row].bits == 0x7FC5, row == i / static_cast<std::size_t>(cols)) << name(isa) << " " << i;
+        }
+        x[i] = before;
       }
     }
   }

@@ -44,15 +44,29 @@ std::vector<T> unwritten(Index count) {
   return values;
 }
 
-struct Codes {
+/// What a producer leaves beside its output.
+struct Measured {
   std::vector<std::uint8_t> codes;
   std::vector<float> scale_inverse;
+  std::vector<bf16> row_amax;
+  std::vector<std::uint16_t> column_amax;
 
-  Codes(Index rows, Index cols) : codes(unwritten<std::uint8_t>(rows * cols)), scale_inverse(unwritten<float>(rows)) {}
+  Measured(Index rows, Index cols)
+      : codes(unwritten<std::uint8_t>(rows * cols)),
+        scale_inverse(unwritten<float>(rows)),
+        row_amax(unwritten<bf16>(rows)),
+        column_amax(static_cast<std::size_t>(cols)) {}
   RowCodes in(fp8::Format format) {
-    return {codes.data(), scale_inverse.data(), format, fp8::ScaleRule::of(format, true), true};
+    return {codes.data(), scale_inverse.data(), row_amax.data(), fp8::ScaleRule::of(format, true), true};
   }
 };
+
+void add(Output& output, const Measured& measured) {
+  output.add(measured.codes);
+  output.add(measured.scale_inverse);
+  output.add(measured.row_amax);
+  output.add(measured.column_amax);
+}
 
 constexpr Index kRows = 3;
 
@@ -93,16 +107,15 @@ TEST(RowKernelsIsa, RmsNormForward) {
         std::vector<bf16> x_out = unwritten<bf16>(kRows * dim);
         std::vector<bf16> y = unwritten<bf16>(kRows * dim);
         std::vector<float> rstd = unwritten<float>(kRows);
-        Codes codes(kRows, dim);
+        Measured measured(kRows, dim);
         kernels.rmsnorm_forward({x.data(), delta.data(), weight.data(), x_out.data(), y.data(), rstd.data(),
-                                 codes.in(format), kRows, dim, 1e-5F, has_delta},
-                                0, kRows);
+                                 measured.in(format), ColumnMaxima{}, kRows, dim, 1e-5F, has_delta},
+                                0, kRows, measured.column_amax.data());
         Output output;
         output.add(x_out);
         output.add(y);
         output.add(rstd);
-        output.add(codes.codes);
-        output.add(codes.scale_inverse);
+        add(output, measured);
         return output;
       });
     }
@@ -120,18 +133,26 @@ TEST(RowKernelsIsa, RmsNormBackward) {
       std::vector<bf16> dx = unwritten<bf16>(kRows * dim);
       std::vector<float> partials(static_cast<std::size_t>(2 * dim));
       std::vector<float> dweight = values.floats(dim);
-      Codes codes(kRows, dim);
-      const RmsNormBackward op{dy.data(),       x.data(),  weight.data(),  rstd.data(),
-                               residual.data(), dx.data(), dweight.data(), codes.in(fp8::Format::e5m2),
-                               kRows,           dim,       has_residual};
-      kernels.rmsnorm_backward(op, 0, 2, partials.data());
-      kernels.rmsnorm_backward(op, 2, kRows, partials.data() + dim);
+      Measured measured(kRows, dim);
+      const RmsNormBackward op{.dy = dy.data(),
+                               .x = x.data(),
+                               .weight = weight.data(),
+                               .rstd = rstd.data(),
+                               .residual = residual.data(),
+                               .dx = dx.data(),
+                               .dweight = dweight.data(),
+                               .codes = measured.in(fp8::Format::e5m2),
+                               .columns = {},
+                               .rows = kRows,
+                               .dim = dim,
+                               .has_residual = has_residual};
+      kernels.rmsnorm_backward(op, 0, 2, partials.data(), measured.column_amax.data());
+      kernels.rmsnorm_backward(op, 2, kRows, partials.data() + dim, measured.column_amax.data());
       kernels.column_sums(partials.data(), 2, dim, dweight.data(), 0, dim);
       Output output;
       output.add(dx);
       output.add(dweight);
-      output.add(codes.codes);
-      output.add(codes.scale_inverse);
+      add(output, measured);
       return output;
     });
   }
@@ -161,16 +182,18 @@ TEST(RowKernelsIsa, Swiglu) {
     const std::vector<bf16> dy = values.bf16s(kRows * dim);
     std::vector<bf16> y = unwritten<bf16>(kRows * dim);
     std::vector<bf16> dgate_up = unwritten<bf16>(kRows * 2 * dim);
-    Codes codes(kRows, dim);
-    Codes gradient_codes(kRows, 2 * dim);
-    kernels.swiglu_forward({gate_up.data(), y.data(), codes.in(fp8::Format::e4m3fn), kRows, dim}, 0, kRows);
+    Measured forward(kRows, dim);
+    Measured backward(kRows, 2 * dim);
+    kernels.swiglu_forward({gate_up.data(), y.data(), forward.in(fp8::Format::e4m3fn), {}, kRows, dim}, 0, kRows,
+                           forward.column_amax.data());
     kernels.swiglu_backward(
-        {gate_up.data(), dy.data(), dgate_up.data(), gradient_codes.in(fp8::Format::e4m3fnuz), kRows, dim}, 0, kRows);
+        {gate_up.data(), dy.data(), dgate_up.data(), backward.in(fp8::Format::e4m3fnuz), {}, kRows, dim}, 0, kRows,
+        backward.column_amax.data());
     Output output;
     output.add(y);
-    output.add(codes.codes);
+    add(output, forward);
     output.add(dgate_up);
-    output.add(gradient_codes.codes);
+    add(output, backward);
     return output;
   });
 }
@@ -210,25 +233,64 @@ TEST(RowKernelsIsa, SumsAndSearches) {
   });
 }
 
+/// One step on a parameter [kRows, cols] of random values; `Moment` is float or bf16.
+template <typename Moment>
+Output adamw_step(const RowKernels& kernels, Index cols, Values values, bool has_master) {
+  const Index count = kRows * cols;
+  std::vector<float> master = values.floats(count);
+  std::vector<bf16> weight = values.bf16s(count);
+  const std::vector<float> gradient = values.floats(count);
+  std::vector<Moment> m = unwritten<Moment>(count);
+  std::vector<Moment> v = unwritten<Moment>(count);
+  const auto fill = [&](Moment& moment, float value) {
+    if constexpr (std::is_same_v<Moment, bf16>) {
+      moment = to_bf16(value);
+    } else {
+      moment = value;
+    }
+  };
+  for (Moment& each : m) fill(each, values.normal());
+  for (Moment& each : v) fill(each, std::abs(values.normal()));
+  const StepScalars scalars{1e-3F, 0.5F, 0.1F, 0.05F, 0x0123'4567'89AB'CDEFU};
+  Measured measured(kRows, cols);
+  kernels.adamw({.master = has_master ? master.data() : nullptr,
+                 .weight = weight.data(),
+                 .gradient = gradient.data(),
+                 .m = m.data(),
+                 .v = v.data(),
+                 .scalars = &scalars,
+                 .row_amax = measured.row_amax.data(),
+                 .column_amax = nullptr,
+                 .rows = kRows,
+                 .cols = cols,
+                 .stream = 0xFEDC'BA98'7654'3210U,
+                 .moments = std::is_same_v<Moment, bf16> ? DType::bf16 : DType::f32,
+                 .has_master = has_master,
+                 .measures = true,
+                 .beta1 = 0.9F,
+                 .beta2 = 0.95F,
+                 .eps = 1e-8F,
+                 .weight_decay = 0.1F,
+                 .lr_scale = 0.5F},
+                0, kRows, measured.column_amax.data());
+  Output output;
+  output.add(master);
+  output.add(weight);
+  output.add(m);
+  output.add(v);
+  add(output, measured);
+  return output;
+}
+
 TEST(RowKernelsIsa, AdamW) {
-  expect_same_bits([](const RowKernels& kernels, Index count, Values values) {
-    std::vector<float> master = values.floats(count);
-    std::vector<bf16> weight = unwritten<bf16>(count);
-    const std::vector<float> gradient = values.floats(count);
-    std::vector<float> m = values.floats(count);
-    std::vector<float> v = values.floats(count);
-    for (float& value : v) value *= value;
-    const StepScalars scalars{1e-3F, 0.5F, 0.1F, 0.05F};
-    kernels.adamw(
-        {master.data(), weight.data(), gradient.data(), m.data(), v.data(), &scalars, count, 0.9F, 0.95F, 1e-8F, 0.1F},
-        0, count);
-    Output output;
-    output.add(master);
-    output.add(weight);
-    output.add(m);
-    output.add(v);
-    return output;
-  });
+  for (const bool has_master : {true, false}) {
+    expect_same_bits([&](const RowKernels& kernels, Index cols, const Values& values) {
+      return adamw_step<float>(kernels, cols, values, has_master);
+    });
+    expect_same_bits([&](const RowKernels& kernels, Index cols, const Values& values) {
+      return adamw_step<bf16>(kernels, cols, values, has_master);
+    });
+  }
 }
 
 TEST(RowKernelsIsa, MatrixEdges) {

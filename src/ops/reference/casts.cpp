@@ -53,6 +53,28 @@ Vector decode(std::span<const std::uint8_t> codes, Format format) {
   });
 }
 
+std::vector<bf16> row_maxima(std::span<const bf16> x, Index rows, Index cols) {
+  std::vector<bf16> maxima;
+  for (Index r = 0; r < rows; ++r) maxima.push_back(fp8::amax(x.subspan(r * cols, cols)));
+  return maxima;
+}
+
+std::vector<bf16> column_maxima(std::span<const bf16> x, Index rows, Index cols) {
+  return row_maxima(transpose(x, rows, cols), cols, rows);
+}
+
+Codes cast_rows(std::span<const bf16> x, std::span<const bf16> maxima, Index rows, Index cols, fp8::ScaleRule rule) {
+  return with_format(rule.format(), [&]<Format F>() {
+    Codes result;
+    for (const bf16 amax : maxima) result.scale_inverse.push_back(fp8::inverse(rule.scale(to_float(amax))));
+    for (Index r = 0; r < rows; ++r) {
+      const float scale = rule.scale(to_float(maxima[maxima.size() == 1 ? 0 : r]));
+      for (Index c = 0; c < cols; ++c) result.codes.push_back(fp8::cast_element<F>(x[r * cols + c], scale).bits);
+    }
+    return result;
+  });
+}
+
 Codes quantize_tensor(std::span<const bf16> x, fp8::ScaleRule rule) {
   return with_format(rule.format(), [&]<Format F>() {
     std::vector<fp8::Code<F>> typed(x.size());

@@ -1,4 +1,4 @@
-// FP8 casts as their rule reads, and codes back to numbers.
+// FP8 casts as their rule reads, the maxima that their scales come from, and codes back to numbers.
 #pragma once
 
 #include "fp8/bf16.h"
@@ -29,6 +29,14 @@ template <typename T>
   return transposed;
 }
 
+/// The amax of each row of x [rows, cols].
+[[nodiscard]] std::vector<bf16> row_maxima(std::span<const bf16> x, Index rows, Index cols);
+/// The amax of each column of x [rows, cols].
+[[nodiscard]] std::vector<bf16> column_maxima(std::span<const bf16> x, Index rows, Index cols);
+
+/// Codes of x [rows, cols] under scales from `maxima`, one per row or one in all, whether or not they are those of x.
+[[nodiscard]] Codes cast_rows(std::span<const bf16> x, std::span<const bf16> maxima, Index rows, Index cols,
+                              fp8::ScaleRule rule);
 /// One scale per row of x [rows, cols].
 [[nodiscard]] Codes quantize_rows(std::span<const bf16> x, Index rows, Index cols, fp8::ScaleRule rule);
 /// One scale for all of x; the codes lie as the values do.

@@ -14,7 +14,7 @@ AdamWState adamw(const AdamWState& before, View gradient, const AdamWStep& step)
     const double m_hat = after.m[i] / step.bias_correction1;
     const double v_hat = after.v[i] / step.bias_correction2;
     const double update = m_hat / (std::sqrt(v_hat) + step.eps);
-    after.master[i] = before.master[i] - step.learning_rate * (update + step.weight_decay * before.master[i]);
+    after.parameter[i] = before.parameter[i] - step.learning_rate * (update + step.weight_decay * before.parameter[i]);
   }
   return after;
 }

@@ -5,9 +5,9 @@
 
 namespace octet::ops::reference {
 
-/// What AdamW keeps of each element, and changes: [n] each.
+/// What AdamW keeps of each element, and changes: [n] each, unrounded.
 struct AdamWState {
-  Vector master, m, v;
+  Vector parameter, m, v;
 };
 
 /// One step's settings: bias_correction1 = 1 - beta1^step, bias_correction2 = 1 - beta2^step.

@@ -2,6 +2,7 @@
 #include "ops/selftest/guarded_buffer.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
 
@@ -20,7 +21,8 @@ std::string GuardedBuffer::damage() const {
   if (const auto first = std::ranges::find_if_not(behind, whole); first != behind.end()) {
     return fmt::format("wrote behind {}, {} bytes after its end", name_, first - behind.begin());
   }
-  if (!frozen_.empty() && !std::ranges::equal(frozen_, data())) return fmt::format("changed its input {}", name_);
+  if (!frozen_.empty() && std::memcmp(frozen_.data(), data().data(), bytes_) != 0)
+    return fmt::format("changed its input {}", name_);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // OpCheck<Op>: the cases of one op and how each is run and judged. Specialised in checks/, one file per family.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -32,11 +33,40 @@ inline constexpr auto kE4m3fnuzAnyScale = fp8::ScaleRule::of(fp8::Format::e4m3fn
 /// A fused cast that a case may want.
 using WantedCodes = std::optional<fp8::ScaleRule>;
 
+/// The maxima that a case of a producer may want of its output.
+struct Measured {
+  bool rows = false;  ///< beside the codes alone: nobody measures rows without casting them
+  bool columns = false;
+};
+inline constexpr std::array<Measured, 4> kMeasured{{{}, {.rows = true}, {.columns = true}, {true, true}}};
+
+/// Every case of a producer with every choice of maxima.
+template <typename Case, std::size_t N>
+[[nodiscard]] constexpr auto measured(const std::array<Case, N>& cases) {
+  std::array<Case, N * kMeasured.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = cases[i / kMeasured.size()];
+    all[i].measured = kMeasured[i % kMeasured.size()];
+  }
+  return all;
+}
+
+template <typename Case, std::size_t N, std::size_t M>
+[[nodiscard]] constexpr auto join(const std::array<Case, N>& a, const std::array<Case, M>& b) {
+  std::array<Case, N + M> joined{};
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), joined.begin()));
+  return joined;
+}
+
 [[nodiscard]] inline std::string describe(const fp8::ScaleRule& rule) {
   return fmt::format("{}{}", fp8::name(rule.format()), rule.power_of_two() ? ", scales powers of two" : "");
 }
 [[nodiscard]] inline std::string describe(const WantedCodes& codes) {
   return codes ? "codes " + describe(*codes) : "no codes";
+}
+[[nodiscard]] inline std::string_view describe(const Measured& measured) {
+  if (measured.rows) return measured.columns ? ", rows and columns measured" : ", rows measured";
+  return measured.columns ? ", columns measured" : "";
 }
 
 }  // namespace octet::ops::selftest

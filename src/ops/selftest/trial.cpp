@@ -30,15 +30,20 @@ Allowance fraction(double factor, View x) {
   return each;
 }
 
-RowCodes Trial::row_codes(const std::optional<fp8::ScaleRule>& rule, Index rows, Index cols) {
+RowCodes Trial::row_codes(const std::optional<fp8::ScaleRule>& rule, bool measured, Index rows, Index cols) {
   RowCodes codes;
   if (!rule) return codes;
-  codes.format = rule->format();
   codes.rule = *rule;
   codes.wanted = true;
   codes.codes = output<std::uint8_t>("codes", rows * cols).data();
   codes.scale_inverse = output<float>("scale_inverse", rows).data();
+  if (measured) codes.amax = output<bf16>("row_amax", rows).data();
   return codes;
+}
+
+ColumnMaxima Trial::column_maxima(bool measured, Index cols) {
+  if (!measured) return {};
+  return {.amax = output<bf16>("column_amax", cols).data(), .wanted = true};
 }
 
 void Trial::expect_row_codes(const RowCodes& codes, std::span<const bf16> values, Index rows, Index cols) {
@@ -46,6 +51,15 @@ void Trial::expect_row_codes(const RowCodes& codes, std::span<const bf16> values
   const reference::Codes want = reference::quantize_rows(values, rows, cols, codes.rule);
   expect_same<float>("scale_inverse", {codes.scale_inverse, want.scale_inverse.size()}, want.scale_inverse);
   expect_same<std::uint8_t>("codes", {codes.codes, want.codes.size()}, want.codes);
+  if (codes.amax == nullptr) return;
+  const auto maxima = reference::row_maxima(values, rows, cols);
+  expect_same<bf16>("row_amax", {codes.amax, maxima.size()}, maxima);
+}
+
+void Trial::expect_column_maxima(const ColumnMaxima& columns, std::span<const bf16> values, Index rows, Index cols) {
+  if (!columns.wanted) return;
+  const auto maxima = reference::column_maxima(values, rows, cols);
+  expect_same<bf16>("column_amax", {columns.amax, maxima.size()}, maxima);
 }
 
 bool Trial::expect_element(std::string_view name, Index i, double got, double want, double allowed) {
@@ -81,6 +95,22 @@ void Trial::expect_near(std::string_view name, std::span<const float> got, View 
 void Trial::expect_near(std::string_view name, std::span<const double> got, View want, const Allowance& allowed) {
   for (Index i = 0; i < std::ssize(got); ++i) {
     if (!expect_element(name, i, got[i], want[i], allowed[i])) return;
+  }
+}
+
+// Stochastic rounding is monotone once its random bits are chosen: what fp32 made of `want` lies between the ends of
+// the allowance, hence the rounded result between the rounded ends.
+void Trial::expect_stochastic(std::string_view name, std::span<const bf16> got, View want, const Allowance& allowed,
+                              std::span<const std::uint16_t> random) {
+  for (Index i = 0; i < std::ssize(got); ++i) {
+    const float value = to_float(got[i]);
+    const auto rounded = [&](double end) { return to_float(round_stochastically(static_cast<float>(end), random[i])); };
+    const float least = rounded(want[i] - allowed[i]);
+    const float most = rounded(want[i] + allowed[i]);
+    const bool holds = std::isfinite(want[i]) ? least <= value && value <= most : !std::isfinite(value);
+    if (holds) continue;
+    return fail(fmt::format("{}[{}] is {}, expected {} rounded with {:#06x}, {} to {}", name, i, value, want[i],
+                            random[i], least, most));
   }
 }
 

@@ -65,8 +65,11 @@ class Trial {
     return copy;
   }
 
-  /// Room for the codes of a bf16 output [rows, cols]; nothing without a rule.
-  [[nodiscard]] RowCodes row_codes(const std::optional<fp8::ScaleRule>& rule, Index rows, Index cols);
+  /// Room for the codes of a bf16 output [rows, cols], and for the amax of its rows where they are `measured`; nothing
+  /// without a rule.
+  [[nodiscard]] RowCodes row_codes(const std::optional<fp8::ScaleRule>& rule, bool measured, Index rows, Index cols);
+  /// Room for the amax of the columns of a bf16 output [..., cols]; nothing where they are not `measured`.
+  [[nodiscard]] ColumnMaxima column_maxima(bool measured, Index cols);
 
   /// Runs the op with exactly the workspace that it asks for, and looks for damaged memory.
   template <typename Op>
@@ -92,8 +95,15 @@ class Trial {
   void expect_near(std::string_view name, std::span<const double> got, View want, const Allowance& allowed);
   /// Not finite where `want` is not; elsewhere anything: blocks of a product may carry a NaN over to their neighbours.
   void expect_visible(std::string_view name, std::span<const bf16> got, View want);
-  /// The codes are those of a plain cast of `values` [rows, cols].
+  /// Each element is `want` rounded to bf16 with its own `random` bits, by round_stochastically(), where `want` is
+  /// known within `allowed` only: one code, or either of two next to each other where that leaves the choice open. Not
+  /// finite where `want` is not.
+  void expect_stochastic(std::string_view name, std::span<const bf16> got, View want, const Allowance& allowed,
+                         std::span<const std::uint16_t> random);
+  /// The codes are those of a plain cast of `values` [rows, cols], and so are the maxima where they were measured.
   void expect_row_codes(const RowCodes& codes, std::span<const bf16> values, Index rows, Index cols);
+  /// The maxima of the columns of `values` [rows, cols], where they were measured.
+  void expect_column_maxima(const ColumnMaxima& columns, std::span<const bf16> values, Index rows, Index cols);
 
   void fail(std::string message) {
     if (failure_.empty()) failure_ = std::move(message);

@@ -1,4 +1,4 @@
-// Casts against the rule in src/fp8, byte by byte.
+// Casts and maxima against the rule in src/fp8, byte by byte.
 #include "ops/selftest/checks/cast_checks.h"
 
 #include <limits>
@@ -6,22 +6,78 @@
 namespace octet::ops::selftest {
 namespace {
 
-void check_quantize_tensor(Trial& trial, const CastCase& c, bool as_stored, bool transposed) {
-  const Index count = c.rows * c.cols;
-  const auto x = make_content(c.content, count);
-  const auto codes = trial.output<std::uint8_t>("codes", as_stored ? count : 0);
-  const auto codes_transposed = trial.output<std::uint8_t>("codes_transposed", transposed ? count : 0);
-  const auto scale_inverse = trial.output<float>("scale_inverse", 1);
-  trial.run(QuantizeTensor{trial.input("x", x), as_stored ? codes.data() : nullptr,
-                           transposed ? codes_transposed.data() : nullptr, scale_inverse.data(), c.format, c.rule(),
-                           c.rows, c.cols});
+using fp8::ScaleAxis;
 
-  const reference::Codes want = reference::quantize_tensor(x, c.rule());
-  trial.expect_same<float>("scale_inverse", scale_inverse, want.scale_inverse);
-  if (as_stored) trial.expect_same<std::uint8_t>("codes", codes, want.codes);
-  if (transposed) {
-    trial.expect_same<std::uint8_t>("codes_transposed", codes_transposed,
-                                    reference::transpose<std::uint8_t>(want.codes, c.rows, c.cols));
+/// What a cast reads, in the backend's memory.
+struct CastInputs {
+  const bf16* x;
+  const bf16* row_amax;
+  const bf16* column_amax;
+};
+
+/// The layouts that the oracle makes of x: scales by row of the layout, or one for all.
+struct WantedLayouts {
+  reference::Codes stored_by_row, stored_whole, transposed_by_row, transposed_whole;
+};
+
+/// Under the maxima of x itself: four plain casts.
+WantedLayouts cast_under_own_maxima(const CastCase& c, const std::vector<bf16>& x) {
+  const auto x_transposed = reference::transpose<bf16>(x, c.rows, c.cols);
+  return {.stored_by_row = reference::quantize_rows(x, c.rows, c.cols, c.rule()),
+          .stored_whole = reference::quantize_tensor(x, c.rule()),
+          .transposed_by_row = reference::quantize_rows(x_transposed, c.cols, c.rows, c.rule()),
+          .transposed_whole = reference::quantize_tensor(x_transposed, c.rule())};
+}
+
+/// Under maxima that need not be those of x.
+WantedLayouts cast_under_maxima(const CastCase& c, const std::vector<bf16>& x, const std::vector<bf16>& row_amax,
+                                const std::vector<bf16>& column_amax) {
+  const auto x_transposed = reference::transpose<bf16>(x, c.rows, c.cols);
+  const std::vector<bf16> amax{fp8::amax(column_amax)};
+  return {.stored_by_row = reference::cast_rows(x, row_amax, c.rows, c.cols, c.rule()),
+          .stored_whole = reference::cast_rows(x, amax, c.rows, c.cols, c.rule()),
+          .transposed_by_row = reference::cast_rows(x_transposed, column_amax, c.cols, c.rows, c.rule()),
+          .transposed_whole = reference::cast_rows(x_transposed, amax, c.cols, c.rows, c.rule())};
+}
+
+CastLayout make_layout(Trial& trial, std::string_view name, ScaleAxis axis, Index outer, Index contraction) {
+  if (axis == ScaleAxis::none) return {};
+  return {.codes = trial.output<std::uint8_t>(fmt::format("codes {}", name), outer * contraction).data(),
+          .scale_inverse =
+              trial.output<float>(fmt::format("scale_inverse {}", name), axis == ScaleAxis::row ? outer : 1).data(),
+          .axis = axis};
+}
+
+void expect_layout(Trial& trial, std::string_view name, const CastLayout& layout, const reference::Codes& by_row,
+                   const reference::Codes& whole) {
+  if (!layout.wanted()) return;
+  const reference::Codes& want = layout.axis == ScaleAxis::row ? by_row : whole;
+  trial.expect_same<float>(fmt::format("scale_inverse {}", name), {layout.scale_inverse, want.scale_inverse.size()},
+                           want.scale_inverse);
+  trial.expect_same<std::uint8_t>(fmt::format("codes {}", name), {layout.codes, want.codes.size()}, want.codes);
+}
+
+/// The op gets the maxima that it needs for these axes, no others.
+void check_cast(Trial& trial, const CastCase& c, const CastInputs& inputs, const WantedLayouts& want, ScaleAxis stored,
+                ScaleAxis transposed) {
+  const bool needs_rows = stored == ScaleAxis::row;
+  const bool needs_columns = stored == ScaleAxis::tensor || transposed != ScaleAxis::none;
+  const CastLayout as_stored = make_layout(trial, "as stored", stored, c.rows, c.cols);
+  const CastLayout as_transposed = make_layout(trial, "transposed", transposed, c.cols, c.rows);
+  trial.run(Cast{inputs.x, needs_rows ? inputs.row_amax : nullptr, needs_columns ? inputs.column_amax : nullptr,
+                 as_stored, as_transposed, c.rule(), c.rows, c.cols});
+  expect_layout(trial, "as stored", as_stored, want.stored_by_row, want.stored_whole);
+  expect_layout(trial, "transposed", as_transposed, want.transposed_by_row, want.transposed_whole);
+}
+
+/// Every choice of layouts and axes but none at all.
+void check_all_layouts(Trial& trial, const CastCase& c, const CastInputs& inputs, const WantedLayouts& want) {
+  constexpr std::array kAxes{ScaleAxis::none, ScaleAxis::tensor, ScaleAxis::row};
+  for (const ScaleAxis stored : kAxes) {
+    for (const ScaleAxis transposed : kAxes) {
+      if (stored == ScaleAxis::none && transposed == ScaleAxis::none) continue;
+      check_cast(trial, c, inputs, want, stored, transposed);
+    }
   }
 }
 
@@ -51,22 +107,38 @@ void check_cast_statistics(Trial& trial, const CastCase& c, bool one_scale) {
 
 void OpCheck<QuantizeRows>::run(Trial& trial, const CastCase& c) {
   const auto x = make_content(c.content, c.rows * c.cols);
-  const RowCodes codes = trial.row_codes(c.rule(), c.rows, c.cols);
-  trial.run(QuantizeRows{trial.input("x", x), codes, c.rows, c.cols});
-  trial.expect_row_codes(codes, x, c.rows, c.cols);
+  for (const Measured& measured : kMeasured) {
+    const RowCodes codes = trial.row_codes(c.rule(), measured.rows, c.rows, c.cols);
+    const ColumnMaxima columns = trial.column_maxima(measured.columns, c.cols);
+    trial.run(QuantizeRows{trial.input("x", x), codes, columns, c.rows, c.cols});
+    trial.expect_row_codes(codes, x, c.rows, c.cols);
+    trial.expect_column_maxima(columns, x, c.rows, c.cols);
+  }
 }
 
-void OpCheck<QuantizeColumns>::run(Trial& trial, const CastCase& c) {
+void OpCheck<Maxima>::run(Trial& trial, const MaximaCase& c) {
   const auto x = make_content(c.content, c.rows * c.cols);
-  const RowCodes codes = trial.row_codes(c.rule(), c.cols, c.rows);
-  trial.run(QuantizeColumns{trial.input("x", x), codes, c.rows, c.cols});
-  trial.expect_row_codes(codes, reference::transpose<bf16>(x, c.rows, c.cols), c.cols, c.rows);
+  for (const bool wants_rows : {false, true}) {
+    const auto rows = trial.output<bf16>("row_amax", wants_rows ? c.rows : 0);
+    const auto columns = trial.output<bf16>("column_amax", c.cols);
+    trial.run(Maxima{trial.input("x", x), wants_rows ? rows.data() : nullptr, columns.data(), c.rows, c.cols});
+    if (wants_rows) trial.expect_same<bf16>("row_amax", rows, reference::row_maxima(x, c.rows, c.cols));
+    trial.expect_same<bf16>("column_amax", columns, reference::column_maxima(x, c.rows, c.cols));
+  }
 }
 
-void OpCheck<QuantizeTensor>::run(Trial& trial, const CastCase& c) {
-  check_quantize_tensor(trial, c, true, true);
-  check_quantize_tensor(trial, c, true, false);
-  check_quantize_tensor(trial, c, false, true);
+void OpCheck<Cast>::run(Trial& trial, const CastCase& c) {
+  const auto x = make_content(c.content, c.rows * c.cols);
+  CastInputs inputs{trial.input("x", x), trial.input("row_amax", reference::row_maxima(x, c.rows, c.cols)),
+                    trial.input("column_amax", reference::column_maxima(x, c.rows, c.cols))};
+  check_all_layouts(trial, c, inputs, cast_under_own_maxima(c, x));
+
+  // Maxima of something else: a cast that looks for its own, or that does not saturate, differs.
+  const auto row_amax = reference::row_maxima(random_bf16("row_amax", c.rows), c.rows, 1);
+  const auto column_amax = reference::row_maxima(random_bf16("column_amax", c.cols), c.cols, 1);
+  inputs.row_amax = trial.input("another row_amax", row_amax);
+  inputs.column_amax = trial.input("another column_amax", column_amax);
+  check_all_layouts(trial, c, inputs, cast_under_maxima(c, x, row_amax, column_amax));
 }
 
 void OpCheck<CastStatistics>::run(Trial& trial, const CastCase& c) {

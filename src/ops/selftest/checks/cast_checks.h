@@ -1,7 +1,5 @@
-// Cases of the casts: every rule with every kind of content on every shape.
+// Cases of the casts and of their maxima: every rule with every kind of content on every shape.
 #pragma once
-
-#include <algorithm>
 
 #include "ops/selftest/op_check.h"
 
@@ -23,13 +21,6 @@ struct CastShape {
   Index rows, cols;
 };
 
-template <std::size_t N, std::size_t M>
-[[nodiscard]] constexpr auto join(const std::array<CastCase, N>& a, const std::array<CastCase, M>& b) {
-  std::array<CastCase, N + M> joined{};
-  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), joined.begin()));
-  return joined;
-}
-
 /// The product of shapes, formats, roundings of the scale and contents.
 template <std::size_t N>
 [[nodiscard]] constexpr auto cast_cases(const std::array<CastShape, N>& shapes) {
@@ -47,32 +38,53 @@ template <std::size_t N>
   return cases;
 }
 
-inline constexpr auto kCastCases =
-    cast_cases(std::to_array<CastShape>({{0, 16}, {4, 0}, {1, 1}, {5, 7}, {3, 130}, {67, 33}, {131, 129}}));
-/// More elements than a thread takes at once when it looks for the largest of a tensor.
+inline constexpr auto kCastShapes =
+    std::to_array<CastShape>({{0, 16}, {4, 0}, {1, 1}, {5, 7}, {3, 130}, {67, 33}, {131, 129}});
+inline constexpr auto kThoroughCastShapes = std::to_array<CastShape>({{1031, 515}, {3, 65537}});
+
+inline constexpr auto kCastCases = cast_cases(kCastShapes);
+/// More rows, and more columns, than a thread takes at once.
 inline constexpr std::array<CastCase, 3> kLargeCastCases{{
     {523, 131, fp8::Format::e4m3fn, true, Content::ordinary},
     {523, 131, fp8::Format::e5m2, false, Content::with_nan},
-    {523, 131, fp8::Format::e4m3fnuz, true, Content::with_infinity},
+    {131, 523, fp8::Format::e4m3fnuz, true, Content::with_infinity},
 }};
-inline constexpr auto kThoroughCastCases = cast_cases(std::to_array<CastShape>({{1031, 515}, {3, 65537}}));
+inline constexpr auto kThoroughCastCases = cast_cases(kThoroughCastShapes);
 
 template <>
 struct OpCheck<QuantizeRows> {
-  static constexpr auto kCases = kCastCases;
+  static constexpr auto kCases = join(kCastCases, kLargeCastCases);
   static constexpr auto kThoroughCases = kThoroughCastCases;
   static void run(Trial& trial, const CastCase& c);
 };
 
+struct MaximaCase {
+  Index rows, cols;
+  Content content;
+
+  [[nodiscard]] std::string describe() const { return fmt::format("[{}, {}] {}", rows, cols, name(content)); }
+};
+
+/// The product of shapes and contents.
+template <std::size_t N>
+[[nodiscard]] constexpr auto maxima_cases(const std::array<CastShape, N>& shapes) {
+  std::array<MaximaCase, N * kContents.size()> cases{};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const CastShape& shape = shapes[i / kContents.size()];
+    cases[i] = {shape.rows, shape.cols, kContents[i % kContents.size()]};
+  }
+  return cases;
+}
+
 template <>
-struct OpCheck<QuantizeColumns> {
-  static constexpr auto kCases = kCastCases;
-  static constexpr auto kThoroughCases = kThoroughCastCases;
-  static void run(Trial& trial, const CastCase& c);
+struct OpCheck<Maxima> {
+  static constexpr auto kCases = join(maxima_cases(kCastShapes), maxima_cases(std::to_array<CastShape>({{523, 131}})));
+  static constexpr auto kThoroughCases = maxima_cases(kThoroughCastShapes);
+  static void run(Trial& trial, const MaximaCase& c);
 };
 
 template <>
-struct OpCheck<QuantizeTensor> {
+struct OpCheck<Cast> {
   static constexpr auto kCases = join(kCastCases, kLargeCastCases);
   static constexpr auto kThoroughCases = kThoroughCastCases;
   static void run(Trial& trial, const CastCase& c);

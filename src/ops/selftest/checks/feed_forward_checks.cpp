@@ -26,20 +26,23 @@ std::vector<bf16> make_gate_up(const SwigluCase& c) {
 void OpCheck<SwigluForward>::run(Trial& trial, const SwigluCase& c) {
   const auto gate_up = make_gate_up(c);
   const auto y = trial.output<bf16>("y", c.rows * c.dim);
-  const RowCodes codes = trial.row_codes(c.codes, c.rows, c.dim);
-  trial.run(SwigluForward{trial.input("gate_up", gate_up), y.data(), codes, c.rows, c.dim});
+  const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, c.rows, c.dim);
+  const ColumnMaxima columns = trial.column_maxima(c.measured.columns, c.dim);
+  trial.run(SwigluForward{trial.input("gate_up", gate_up), y.data(), codes, columns, c.rows, c.dim});
 
   trial.expect_bf16("y", y, reference::swiglu_forward(reference::widen(gate_up), c.rows, c.dim), kTiny);
   trial.expect_row_codes(codes, y, c.rows, c.dim);
+  trial.expect_column_maxima(columns, y, c.rows, c.dim);
 }
 
 void OpCheck<SwigluBackward>::run(Trial& trial, const SwigluCase& c) {
   const auto gate_up = make_gate_up(c);
   const auto dy = random_bf16("dy", c.rows * c.dim);
   const auto dgate_up = trial.output<bf16>("dgate_up", c.rows * 2 * c.dim);
-  const RowCodes codes = trial.row_codes(c.codes, c.rows, 2 * c.dim);
-  trial.run(
-      SwigluBackward{trial.input("gate_up", gate_up), trial.input("dy", dy), dgate_up.data(), codes, c.rows, c.dim});
+  const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, c.rows, 2 * c.dim);
+  const ColumnMaxima columns = trial.column_maxima(c.measured.columns, 2 * c.dim);
+  trial.run(SwigluBackward{trial.input("gate_up", gate_up), trial.input("dy", dy), dgate_up.data(), codes, columns,
+                           c.rows, c.dim});
 
   const Vector wide = reference::widen(gate_up);
   const Vector upstream = reference::widen(dy);
@@ -53,6 +56,7 @@ void OpCheck<SwigluBackward>::run(Trial& trial, const SwigluCase& c) {
   }
   trial.expect_bf16("dgate_up", dgate_up, reference::swiglu_backward(wide, upstream, c.rows, c.dim), beyond);
   trial.expect_row_codes(codes, dgate_up, c.rows, 2 * c.dim);
+  trial.expect_column_maxima(columns, dgate_up, c.rows, 2 * c.dim);
 }
 
 }  // namespace octet::ops::selftest

@@ -9,15 +9,17 @@ struct SwigluCase {
   Index rows, dim;
   WantedCodes codes;
   bool non_finite = false;
+  Measured measured = {};
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("[{}, {}], {}{}", rows, dim, selftest::describe(codes), non_finite ? ", NaN and infinity" : "");
+    return fmt::format("[{}, {}], {}{}{}", rows, dim, selftest::describe(codes), selftest::describe(measured),
+                       non_finite ? ", NaN and infinity" : "");
   }
 };
 
 template <>
 struct OpCheck<SwigluForward> {
-  static constexpr std::array<SwigluCase, 11> kCases{{
+  static constexpr auto kCases = measured(std::to_array<SwigluCase>({
       {0, 16, kE4m3fn},
       {1, 1, kE4m3fn},
       {1, 19, std::nullopt},
@@ -29,15 +31,16 @@ struct OpCheck<SwigluForward> {
       {37, 512, std::nullopt},
       {7, 37, kE4m3fn, true},
       {6, 128, kE5m2, true},
-  }};
-  static constexpr std::array<SwigluCase, 2> kThoroughCases{{{1031, 768, kE4m3fn}, {67, 8191, kE4m3fnuz}}};
+  }));
+  static constexpr auto kThoroughCases =
+      measured(std::to_array<SwigluCase>({{1031, 768, kE4m3fn}, {67, 8191, kE4m3fnuz}}));
   static void run(Trial& trial, const SwigluCase& c);
 };
 
 template <>
 struct OpCheck<SwigluBackward> {
-  static constexpr std::array<SwigluCase, 11> kCases = OpCheck<SwigluForward>::kCases;
-  static constexpr std::array<SwigluCase, 2> kThoroughCases = OpCheck<SwigluForward>::kThoroughCases;
+  static constexpr auto kCases = OpCheck<SwigluForward>::kCases;
+  static constexpr auto kThoroughCases = OpCheck<SwigluForward>::kThoroughCases;
   static void run(Trial& trial, const SwigluCase& c);
 };
 

@@ -36,10 +36,11 @@ void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
   const auto x_out = trial.output<bf16>("x_out", c.has_other ? count : 0);
   const auto y = trial.output<bf16>("y", count);
   const auto rstd = trial.output<float>("rstd", c.rows);
-  const RowCodes codes = trial.row_codes(c.codes, c.rows, c.dim);
+  const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, c.rows, c.dim);
+  const ColumnMaxima columns = trial.column_maxima(c.measured.columns, c.dim);
   trial.run(RmsNormForward{trial.input("x", x), c.has_other ? trial.input("delta", delta) : nullptr,
                            trial.input("weight", weight), c.has_other ? x_out.data() : nullptr, y.data(), rstd.data(),
-                           codes, c.rows, c.dim, kEps, c.has_other});
+                           codes, columns, c.rows, c.dim, kEps, c.has_other});
 
   Vector normed = reference::widen(x);
   if (c.has_other) {
@@ -53,6 +54,7 @@ void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
   // dim additions of squares, then mean, eps, square root and division; the root halves what went before it.
   trial.expect_near("rstd", rstd, want.rstd, fraction((static_cast<double>(c.dim) / 2 + 4) * kRoundoffF32, want.rstd));
   trial.expect_row_codes(codes, y, c.rows, c.dim);
+  trial.expect_column_maxima(columns, y, c.rows, c.dim);
 }
 
 void OpCheck<RmsNormBackward>::run(Trial& trial, const NormCase& c) {
@@ -70,10 +72,11 @@ void OpCheck<RmsNormBackward>::run(Trial& trial, const NormCase& c) {
       round_to_f32(reference::rmsnorm_forward(wide_x, wide_weight, c.rows, c.dim, static_cast<double>(kEps)).rstd);
   const auto dx = trial.output<bf16>("dx", count);
   const auto dweight = trial.updated("dweight", before);
-  const RowCodes codes = trial.row_codes(c.codes, c.rows, c.dim);
+  const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, c.rows, c.dim);
+  const ColumnMaxima columns = trial.column_maxima(c.measured.columns, c.dim);
   trial.run(RmsNormBackward{trial.input("dy", dy), trial.input("x", x), trial.input("weight", weight),
                             trial.input("rstd", rstd), c.has_other ? trial.input("residual", residual) : nullptr,
-                            dx.data(), dweight.data(), codes, c.rows, c.dim, c.has_other});
+                            dx.data(), dweight.data(), codes, columns, c.rows, c.dim, c.has_other});
 
   const Vector wide_rstd = reference::widen(rstd);
   Vector wide_residual(count);
@@ -90,6 +93,7 @@ void OpCheck<RmsNormBackward>::run(Trial& trial, const NormCase& c) {
   trial.expect_near("dweight", dweight, want.dweight,
                     fraction(static_cast<double>(c.rows + kColumnPartials + 3) * kRoundoffF32, weight_terms));
   trial.expect_row_codes(codes, dx, c.rows, c.dim);
+  trial.expect_column_maxima(columns, dx, c.rows, c.dim);
 }
 
 }  // namespace octet::ops::selftest

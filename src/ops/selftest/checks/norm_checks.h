@@ -10,16 +10,17 @@ struct NormCase {
   bool has_other;  ///< delta of the forward, residual of the backward
   WantedCodes codes;
   bool non_finite = false;
+  Measured measured = {};
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("[{}, {}]{}, {}{}", rows, dim, has_other ? " with a residual" : "", selftest::describe(codes),
-                       non_finite ? ", NaN and infinity" : "");
+    return fmt::format("[{}, {}]{}, {}{}{}", rows, dim, has_other ? " with a residual" : "", selftest::describe(codes),
+                       selftest::describe(measured), non_finite ? ", NaN and infinity" : "");
   }
 };
 
 template <>
 struct OpCheck<RmsNormForward> {
-  static constexpr std::array<NormCase, 13> kCases{{
+  static constexpr auto kCases = measured(std::to_array<NormCase>({
       {0, 16, true, kE4m3fn},
       {1, 1, false, kE4m3fn},
       {1, 7, true, std::nullopt},
@@ -33,15 +34,16 @@ struct OpCheck<RmsNormForward> {
       {7, 37, false, kE4m3fn, true},
       {7, 37, true, kE5m2, true},
       {9, 256, false, kE4m3fnuz, true},
-  }};
-  static constexpr std::array<NormCase, 2> kThoroughCases{{{1031, 768, true, kE4m3fn}, {67, 8191, true, kE4m3fnuz}}};
+  }));
+  static constexpr auto kThoroughCases =
+      measured(std::to_array<NormCase>({{1031, 768, true, kE4m3fn}, {67, 8191, true, kE4m3fnuz}}));
   static void run(Trial& trial, const NormCase& c);
 };
 
 template <>
 struct OpCheck<RmsNormBackward> {
-  static constexpr std::array<NormCase, 13> kCases = OpCheck<RmsNormForward>::kCases;
-  static constexpr std::array<NormCase, 2> kThoroughCases = OpCheck<RmsNormForward>::kThoroughCases;
+  static constexpr auto kCases = OpCheck<RmsNormForward>::kCases;
+  static constexpr auto kThoroughCases = OpCheck<RmsNormForward>::kThoroughCases;
   static void run(Trial& trial, const NormCase& c);
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/reference/optimizer.h"
+#include "ops/rounding_bits.h"
 
 namespace octet::ops::selftest {
 namespace {
@@ -15,61 +16,137 @@ constexpr float kBeta1 = 0.9F;
 constexpr float kBeta2 = 0.95F;
 constexpr float kAdamEps = 1e-8F;
 
+constexpr std::uint64_t kStream = stream_of("weight");
+
 StepScalars make_scalars(int step) {
   return {.learning_rate = 3e-3F,
           .clip_factor = 0.7F,
           .bias_correction1 = 1 - std::pow(kBeta1, static_cast<float>(step)),
-          .bias_correction2 = 1 - std::pow(kBeta2, static_cast<float>(step))};
+          .bias_correction2 = 1 - std::pow(kBeta2, static_cast<float>(step)),
+          .rounding_key = stream_of(fmt::format("step {}", step))};
 }
 
-reference::AdamWStep widen(const StepScalars& scalars, float weight_decay) {
-  return {.learning_rate = static_cast<double>(scalars.learning_rate),
+reference::AdamWStep widen(const StepScalars& scalars, const AdamWCase& c) {
+  return {.learning_rate = static_cast<double>(scalars.learning_rate) * static_cast<double>(c.lr_scale),
           .clip_factor = static_cast<double>(scalars.clip_factor),
           .bias_correction1 = static_cast<double>(scalars.bias_correction1),
           .bias_correction2 = static_cast<double>(scalars.bias_correction2),
           .beta1 = static_cast<double>(kBeta1),
           .beta2 = static_cast<double>(kBeta2),
           .eps = static_cast<double>(kAdamEps),
-          .weight_decay = static_cast<double>(weight_decay)};
+          .weight_decay = static_cast<double>(c.weight_decay)};
 }
 
-/// The magnitudes that a step adds up. A master of the other sign than its update adds to it instead of cancelling.
+/// The magnitudes that a step adds up. A parameter of the other sign than its update adds to it instead of cancelling.
 AdamWState step_terms(const AdamWState& before, View gradient, const reference::AdamWStep& step) {
-  AdamWState aligned{magnitudes(before.master), magnitudes(before.m), before.v};
-  for (double& value : aligned.master) value = -value;
+  AdamWState aligned{magnitudes(before.parameter), magnitudes(before.m), before.v};
+  for (double& value : aligned.parameter) value = -value;
   AdamWState terms = reference::adamw(aligned, magnitudes(gradient), step);
-  terms.master = magnitudes(terms.master);
+  terms.parameter = magnitudes(terms.parameter);
   return terms;
+}
+
+/// The random bits of each element, for the weight or for a moment.
+std::vector<std::uint16_t> random_bits(const AdamWCase& c, std::uint64_t key, std::uint16_t RoundingBits::*which) {
+  std::vector<std::uint16_t> bits;
+  for (Index row = 0; row < c.rows; ++row) {
+    for (Index col = 0; col < c.cols; ++col) bits.push_back(rounding_bits(key, kStream, row, col, c.cols).*which);
+  }
+  return bits;
+}
+
+/// What the op keeps of each element in one of two dtypes: a moment, or the parameter.
+class Kept {
+ public:
+  Kept(Trial& trial, std::string_view name, DType dtype, const std::vector<float>& initial) : name_(name) {
+    if (dtype == DType::f32) {
+      before_ = reference::widen(initial);
+      f32_ = trial.updated(name, initial);
+    } else {
+      const auto rounded = round_to_bf16(reference::widen(initial));
+      before_ = reference::widen(rounded);
+      bf16_ = trial.updated(name, rounded);
+    }
+  }
+
+  [[nodiscard]] const Vector& before() const { return before_; }
+  [[nodiscard]] std::span<float> f32() const { return f32_; }
+  [[nodiscard]] std::span<bf16> as_bf16() const { return bf16_; }
+  [[nodiscard]] void* data() const { return f32_.empty() ? static_cast<void*>(bf16_.data()) : f32_.data(); }
+
+  /// fp32 is `want` within `allowed`; bf16 is rounded from there with the `random` bits.
+  void expect(Trial& trial, View want, const Allowance& allowed, const std::vector<std::uint16_t>& random) const {
+    trial.expect_near(name_, f32_, want, allowed);
+    trial.expect_stochastic(name_, bf16_, want, allowed, random);
+  }
+
+ private:
+  std::string name_;
+  Vector before_;
+  std::span<float> f32_;  // empty where the dtype is the other
+  std::span<bf16> bf16_;
+};
+
+void expect_weight_of(Trial& trial, std::span<const bf16> weight, std::span<const float> master) {
+  std::vector<bf16> rounded(master.size());
+  std::ranges::transform(master, rounded.begin(), to_bf16);
+  trial.expect_same<bf16>("weight", weight, rounded);
 }
 
 }  // namespace
 
+std::string AdamWCase::describe() const {
+  return fmt::format("[{}, {}] {}, {} moments{}, step {}, weight decay {}, learning rate times {}{}", rows, cols,
+                     has_master ? "with a master" : "in bf16 alone", name(moments), measures ? ", measured" : "", step,
+                     weight_decay, lr_scale, non_finite ? ", NaN and infinity" : "");
+}
+
 void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
-  const auto master0 = random_f32("master", c.count, 0.1);
-  auto gradient = random_f32("gradient", c.count);
-  const auto m0 = random_f32("m", c.count, 0.3);
-  const auto v0 = round_to_f32(magnitudes(reference::widen(random_f32("v", c.count, 0.3))));
+  const Index count = c.rows * c.cols;
+  auto gradient = random_f32("gradient", count);
   if (c.non_finite) add_non_finite(gradient);
   const StepScalars scalars = make_scalars(c.step);
-  const auto master = trial.updated("master", master0);
-  const auto weight = trial.output<bf16>("weight", c.count);
-  const auto m = trial.updated("m", m0);
-  const auto v = trial.updated("v", v0);
-  trial.run(AdamW{master.data(), weight.data(), trial.input("gradient", gradient), m.data(), v.data(),
-                  trial.input("scalars", std::vector{scalars}), c.count, kBeta1, kBeta2, kAdamEps, c.weight_decay});
+  const Kept parameter(trial, c.has_master ? "master" : "weight", c.has_master ? DType::f32 : DType::bf16,
+                       random_f32("master", count, 0.1));
+  const Kept m(trial, "m", c.moments, random_f32("m", count, 0.3));
+  const Kept v(trial, "v", c.moments, round_to_f32(magnitudes(reference::widen(random_f32("v", count, 0.3)))));
+  const auto weight = c.has_master ? trial.output<bf16>("weight", count) : parameter.as_bf16();
+  const auto row_amax = trial.output<bf16>("row_amax", c.measures ? c.rows : 0);
+  const auto column_amax = trial.output<bf16>("column_amax", c.measures ? c.cols : 0);
+  trial.run(AdamW{.master = c.has_master ? parameter.f32().data() : nullptr,
+                  .weight = weight.data(),
+                  .gradient = trial.input("gradient", gradient),
+                  .m = m.data(),
+                  .v = v.data(),
+                  .scalars = trial.input("scalars", std::vector{scalars}),
+                  .row_amax = c.measures ? row_amax.data() : nullptr,
+                  .column_amax = c.measures ? column_amax.data() : nullptr,
+                  .rows = c.rows,
+                  .cols = c.cols,
+                  .stream = kStream,
+                  .moments = c.moments,
+                  .has_master = c.has_master,
+                  .measures = c.measures,
+                  .beta1 = kBeta1,
+                  .beta2 = kBeta2,
+                  .eps = kAdamEps,
+                  .weight_decay = c.weight_decay,
+                  .lr_scale = c.lr_scale});
 
-  const AdamWState before{reference::widen(master0), reference::widen(m0), reference::widen(v0)};
+  const AdamWState before{parameter.before(), m.before(), v.before()};
   const Vector wide_gradient = reference::widen(gradient);
-  const auto step = widen(scalars, c.weight_decay);
+  const auto step = widen(scalars, c);
   const AdamWState want = reference::adamw(before, wide_gradient, step);
   const AdamWState terms = step_terms(before, wide_gradient, step);
+  const auto bits_of = [&](auto which) { return random_bits(c, scalars.rounding_key, which); };
   // A handful of roundings each; v squares the clipped gradient; the update divides m by the root of v.
-  trial.expect_near("m", m, want.m, fraction(4 * kRoundoffF32, terms.m));
-  trial.expect_near("v", v, want.v, fraction(6 * kRoundoffF32, terms.v));
-  trial.expect_near("master", master, want.master, fraction(16 * kRoundoffF32, terms.master));
-  std::vector<bf16> rounded(master.size());
-  std::ranges::transform(master, rounded.begin(), to_bf16);
-  trial.expect_same<bf16>("weight", weight, rounded);
+  m.expect(trial, want.m, fraction(4 * kRoundoffF32, terms.m), bits_of(&RoundingBits::m));
+  v.expect(trial, want.v, fraction(6 * kRoundoffF32, terms.v), bits_of(&RoundingBits::v));
+  parameter.expect(trial, want.parameter, fraction(16 * kRoundoffF32, terms.parameter), bits_of(&RoundingBits::weight));
+  if (c.has_master) expect_weight_of(trial, weight, parameter.f32());
+  if (!c.measures) return;
+  trial.expect_same<bf16>("row_amax", row_amax, reference::row_maxima(weight, c.rows, c.cols));
+  trial.expect_same<bf16>("column_amax", column_amax, reference::column_maxima(weight, c.rows, c.cols));
 }
 
 void OpCheck<Zero>::run(Trial& trial, const ZeroCase& c) {

@@ -6,27 +6,51 @@
 namespace octet::ops::selftest {
 
 struct AdamWCase {
-  Index count;
+  Index rows, cols;
   int step;  ///< from 1
-  float weight_decay;
+  float weight_decay, lr_scale;
   bool non_finite = false;
+  bool has_master = true;
+  DType moments = DType::f32;
+  bool measures = false;
 
-  [[nodiscard]] std::string describe() const {
-    return fmt::format("{} elements, step {}, weight decay {}{}", count, step, weight_decay,
-                       non_finite ? ", NaN and infinity" : "");
-  }
+  [[nodiscard]] std::string describe() const;
 };
+
+/// Every case with a master and without, with either kind of moments, measured and not.
+template <std::size_t N>
+[[nodiscard]] constexpr auto adamw_cases(const std::array<AdamWCase, N>& cases) {
+  std::array<AdamWCase, N * 8> all{};
+  std::size_t next = 0;
+  for (AdamWCase c : cases) {
+    for (const bool has_master : {true, false}) {
+      for (const DType moments : {DType::f32, DType::bf16}) {
+        for (const bool measures : {false, true}) {
+          c.has_master = has_master;
+          c.moments = moments;
+          c.measures = measures;
+          all[next++] = c;
+        }
+      }
+    }
+  }
+  return all;
+}
 
 template <>
 struct OpCheck<AdamW> {
-  static constexpr std::array<AdamWCase, 7> kCases{{{0, 1, 0.1F},
-                                                    {1, 1, 0},
-                                                    {17, 1, 0.1F},
-                                                    {1031, 100, 0.1F},
-                                                    {65537, 3, 0},
-                                                    {150001, 7, 0.1F},
-                                                    {1031, 2, 0.1F, true}}};
-  static constexpr std::array<AdamWCase, 1> kThoroughCases{{{2000003, 5, 0.1F}}};
+  static constexpr auto kCases = adamw_cases(std::to_array<AdamWCase>({{0, 5, 1, 0.1F, 1},
+                                                                       {4, 0, 1, 0.1F, 1},
+                                                                       {1, 1, 1, 0, 1},
+                                                                       {1, 17, 1, 0.1F, 0.5F},
+                                                                       {5, 7, 2, 0.1F, 3},
+                                                                       {1, 1031, 100, 0.1F, 1},
+                                                                       {1, 65537, 3, 0, 1},
+                                                                       {67, 33, 4, 0.1F, 0.25F},
+                                                                       {64, 32, 1, 0.1F, 1},
+                                                                       {523, 131, 7, 0.1F, 1},
+                                                                       {7, 37, 2, 0.1F, 1, true}}));
+  static constexpr auto kThoroughCases = adamw_cases(std::to_array<AdamWCase>({{1931, 1035, 5, 0.1F, 1}}));
   static void run(Trial& trial, const AdamWCase& c);
 };
 
