@@ -29,6 +29,7 @@ struct Config {
   enum class WeightCodes { cached, per_use };
   enum class SavedInputs { codes, bf16 };
   enum class HeadPrecision { bf16, fp8 };
+  enum class Shadow { none, bf16 };
   enum class Device { cpu };
 
   struct RopeScaling {
@@ -102,6 +103,8 @@ struct Config {
     SavedInputs saved_inputs = SavedInputs::codes;
     HeadPrecision head = HeadPrecision::bf16;
     double fp8_max = 0.0;
+    Shadow shadow = Shadow::none;
+    std::int64_t shadow_interval = 100;
     bool operator==(const Precision&) const = default;
   };
 
@@ -182,6 +185,9 @@ constexpr auto config_choices(Config::SavedInputs) {
 }
 constexpr auto config_choices(Config::HeadPrecision) {
   return std::array<std::string_view, 2>{"bf16", "fp8"};
+}
+constexpr auto config_choices(Config::Shadow) {
+  return std::array<std::string_view, 2>{"none", "bf16"};
 }
 constexpr auto config_choices(Config::Device) {
   return std::array<std::string_view, 1>{"cpu"};

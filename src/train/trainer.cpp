@@ -115,6 +115,7 @@ void Trainer::begin_or_resume() {
   }
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
+  if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
   facts_ = gather_facts(request_.loaded, path, request_.command_line);
 }
 
@@ -124,7 +125,7 @@ StepRecord Trainer::run_step(std::int64_t step) {
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
   loader_->next_batch(engine_.inputs(), engine_.targets());
-  const StepOutcome outcome = engine_.compute_gradients();
+  const StepOutcome outcome = compute_gradients(step);
   record.loss = outcome.loss;
   record.grad_norm = outcome.grad_norm;
   if (outcome.finite()) {
@@ -137,6 +138,15 @@ StepRecord Trainer::run_step(std::int64_t step) {
   record.tokens_per_second = static_cast<double>(engine_.tokens_per_step()) / seconds;
   record.memory_bytes = resident_bytes();
   return record;
+}
+
+StepOutcome Trainer::compute_gradients(std::int64_t step) {
+  if (!watch_log_ || step % config_.precision.shadow_interval != 0) return engine_.compute_gradients();
+  const StepOutcome outcome = engine_.compute_watched_gradients();
+  const io::WatchedStep watched = describe_watched(engine_, step);
+  watch_log_->append(watched);
+  listener_.on_watch(watched);
+  return outcome;
 }
 
 void Trainer::handle_non_finite(StepRecord& record) {
