@@ -11,10 +11,12 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "core/error.h"
 #include "core/thread_pool.h"
+#include "ops/cpu/cpu_backend.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/row_kernels.h"
 #include "ops/cpu/unfused_cast.h"
@@ -53,13 +55,17 @@ class Buffer {
   std::unique_ptr<T, Free> data_;
 };
 
-/// The matrix, its codes and what the unfused cast keeps between its passes.
+/// The matrix, its codes in both layouts, its maxima, and what the unfused cast keeps between its passes.
 struct Matrix {
   Index rows, cols;
   Buffer<bf16> x{rows * cols};
   Buffer<bf16> copy{rows * cols};
   Buffer<std::uint8_t> codes{rows * cols};
-  Buffer<float> scale_inverse{std::max(rows, cols)};
+  Buffer<std::uint8_t> codes_transposed{rows * cols};
+  Buffer<float> scale_inverse{rows};
+  Buffer<float> scale_inverse_transposed{cols};
+  Buffer<bf16> row_amax{rows};
+  Buffer<bf16> column_amax{cols};
   Buffer<float> maxima{rows};
   Buffer<float> scales{rows};
   Buffer<float> scaled{rows * cols};
@@ -72,56 +78,87 @@ struct Matrix {
     }
   }
 
-  [[nodiscard]] ops::RowCodes row_codes(fp8::Format format) const {
-    return {codes.data(), scale_inverse.data(), format, fp8::ScaleRule::of(format, true), true};
+  [[nodiscard]] ops::QuantizeRows fused_cast(fp8::Format format, bool measures_columns) const {
+    const auto rule = fp8::ScaleRule::of(format, true);
+    ops::ColumnMaxima columns;
+    if (measures_columns) columns = {column_amax.data(), true};
+    return {x.data(), {codes.data(), scale_inverse.data(), row_amax.data(), rule, true}, columns, rows, cols};
   }
+  [[nodiscard]] ops::Maxima measure() const { return {x.data(), row_amax.data(), column_amax.data(), rows, cols}; }
+  /// One scale per row of each layout, from maxima that the matrix has by then.
+  [[nodiscard]] ops::Cast cast(fp8::Format format, bool as_stored) const {
+    constexpr auto kRow = fp8::ScaleAxis::row;
+    ops::CastLayout stored;
+    if (as_stored) stored = {codes.data(), scale_inverse.data(), kRow};
+    const ops::CastLayout transposed{codes_transposed.data(), scale_inverse_transposed.data(), kRow};
+    const auto rule = fp8::ScaleRule::of(format, true);
+    return {x.data(), row_amax.data(), column_amax.data(), stored, transposed, rule, rows, cols};
+  }
+};
+
+/// The CPU's ops, each with the workspace that it needs.
+class OpRunner {
+ public:
+  OpRunner(int threads, ops::CpuIsa isa) : backend_(ops::make_cpu_backend(threads, isa)) {}
+
+  template <typename Op>
+  void run(const Op& op) {
+    const std::size_t bytes = backend_->workspace_bytes(op);
+    if (workspace_bytes_ < bytes) {
+      workspace_.emplace(static_cast<std::int64_t>(bytes));
+      workspace_bytes_ = bytes;
+    }
+    backend_->run(op, ops::Workspace(workspace_ ? workspace_->data() : nullptr, bytes));
+  }
+
+ private:
+  std::unique_ptr<ops::Backend> backend_;
+  std::optional<Buffer<std::byte>> workspace_;
+  std::size_t workspace_bytes_ = 0;
 };
 
 /// What is measured: a run over the whole matrix, and the bytes per element that it has to move.
 struct Contestant {
   std::string name;
   double bytes_per_element;
-  bool casts;  // what the five passes do, and may be compared with them
+  bool casts_rows;  // all that the five passes do, and may be compared with them
   std::function<void(const Matrix&, fp8::Format)> run;
 };
 
-std::vector<Contestant> contestants(ops::CpuIsa isa, ThreadPool& pool) {
-  const ops::cpu::RowKernels& kernels = ops::cpu::row_kernels(isa);
-  const ops::cpu::UnfusedCast& passes = ops::cpu::unfused_cast(isa);
-  const auto over_rows = [&pool](const Matrix& m, Index bytes_per_element, const auto& body) {
+/// The row cast as five passes, each over the whole matrix.
+void cast_in_five_passes(const ops::cpu::UnfusedCast& passes, ThreadPool& pool, const Matrix& m, fp8::Format format) {
+  const auto over_rows = [&](Index bytes_per_element, const auto& body) {
     parallel_ranges(pool, m.rows, row_grain(m.cols * bytes_per_element), body);
   };
+  const auto rule = fp8::ScaleRule::of(format, true);
+  over_rows(2,
+            [&](Index begin, Index end) { passes.absolute_maxima(m.x.data(), m.cols, m.maxima.data(), begin, end); });
+  passes.scales(m.maxima.data(), rule, m.scales.data(), m.scale_inverse.data(), 0, m.rows);
+  over_rows(6, [&](Index begin, Index end) {
+    passes.multiply(m.x.data(), m.cols, m.scales.data(), m.scaled.data(), begin, end);
+  });
+  over_rows(8, [&](Index begin, Index end) { passes.clamp(m.scaled.data(), m.cols, rule.max(), begin, end); });
+  over_rows(
+      5, [&](Index begin, Index end) { passes.encode(m.scaled.data(), m.cols, format, m.codes.data(), begin, end); });
+}
+
+/// In an order in which the maxima are measured before the casts that want them.
+std::vector<Contestant> contestants(ops::CpuIsa isa, ThreadPool& pool, OpRunner& runner) {
+  const ops::cpu::RowKernels& kernels = ops::cpu::row_kernels(isa);
+  const ops::cpu::UnfusedCast& passes = ops::cpu::unfused_cast(isa);
   return {
       {"five passes", 21, true,
-       [&passes, over_rows](const Matrix& m, fp8::Format format) {
-         const auto rule = fp8::ScaleRule::of(format, true);
-         over_rows(m, 2, [&](Index begin, Index end) {
-           passes.absolute_maxima(m.x.data(), m.cols, m.maxima.data(), begin, end);
-         });
-         passes.scales(m.maxima.data(), rule, m.scales.data(), m.scale_inverse.data(), 0, m.rows);
-         over_rows(m, 6, [&](Index begin, Index end) {
-           passes.multiply(m.x.data(), m.cols, m.scales.data(), m.scaled.data(), begin, end);
-         });
-         over_rows(m, 8,
-                   [&](Index begin, Index end) { passes.clamp(m.scaled.data(), m.cols, rule.max(), begin, end); });
-         over_rows(m, 5, [&](Index begin, Index end) {
-           passes.encode(m.scaled.data(), m.cols, format, m.codes.data(), begin, end);
-         });
-       }},
-      {"fused rows", 3, true,
-       [&kernels, over_rows](const Matrix& m, fp8::Format format) {
-         const ops::QuantizeRows op{m.x.data(), m.row_codes(format), m.rows, m.cols};
-         over_rows(m, 3, [&](Index begin, Index end) { kernels.quantize_rows(op, begin, end); });
-       }},
-      {"fused columns", 3, true,
-       [&kernels, &pool](const Matrix& m, fp8::Format format) {
-         const ops::QuantizeColumns op{m.x.data(), m.row_codes(format), m.rows, m.cols};
-         parallel_ranges(pool, m.cols, ops::cpu::kColumnBlock,
-                         [&](Index begin, Index end) { kernels.quantize_columns(op, begin, end); });
-       }},
+       [&](const Matrix& m, fp8::Format format) { cast_in_five_passes(passes, pool, m, format); }},
+      {"fused rows", 3, true, [&](const Matrix& m, fp8::Format format) { runner.run(m.fused_cast(format, false)); }},
+      {"fused rows, column maxima", 3, true,
+       [&](const Matrix& m, fp8::Format format) { runner.run(m.fused_cast(format, true)); }},
+      {"maxima", 2, false, [&](const Matrix& m, fp8::Format) { runner.run(m.measure()); }},
+      {"column cast", 3, false, [&](const Matrix& m, fp8::Format format) { runner.run(m.cast(format, false)); }},
+      {"cast to both layouts", 4, false,
+       [&](const Matrix& m, fp8::Format format) { runner.run(m.cast(format, true)); }},
       {"decode to bf16", 3, false,
-       [&kernels, over_rows](const Matrix& m, fp8::Format format) {
-         over_rows(m, 3, [&](Index begin, Index end) {
+       [&](const Matrix& m, fp8::Format format) {
+         parallel_ranges(pool, m.rows, row_grain(m.cols * 3), [&](Index begin, Index end) {
            kernels.decode_to_bf16(m.codes.data(), format, m.copy.data(), begin * m.cols, end * m.cols);
          });
        }},
@@ -166,25 +203,25 @@ void check_options(const QuantizeBenchOptions& options) {
 }
 
 /// Adds the lines and the results of one matrix.
-void measure(const QuantizeBenchOptions& options, ThreadPool& pool, std::string_view place, const Matrix& matrix,
-             BenchReport& bench) {
+void measure(const QuantizeBenchOptions& options, ThreadPool& pool, OpRunner& runner, std::string_view place,
+             const Matrix& matrix, BenchReport& bench) {
   const auto elements = static_cast<double>(matrix.rows * matrix.cols);
   const double copy_seconds = median_seconds(options.repetitions, [&] { copy_matrix(matrix, pool); });
   const double copy_rate = 4 * elements / copy_seconds / kGiga;
   bench.table += fmt::format("\n{}: [{}, {}] bf16, {:.1f} MiB; a copy reads and writes {:.1f} GB/s\n", place,
                              matrix.rows, matrix.cols, elements * sizeof(bf16) / (1 << 20), copy_rate);
-  bench.table += fmt::format("{:<10} {:<15} {:>10} {:>12} {:>8} {:>8} {:>9}\n", "format", "kernel", "ms", "10^9 elem/s",
+  bench.table += fmt::format("{:<10} {:<25} {:>10} {:>12} {:>8} {:>8} {:>9}\n", "format", "kernel", "ms", "10^9 elem/s",
                              "GB/s", "of copy", "speed-up");
   for (const fp8::Format format : options.formats) {
     double unfused_seconds = 0;
-    for (const Contestant& contestant : contestants(options.isa, pool)) {
+    for (const Contestant& contestant : contestants(options.isa, pool, runner)) {
       const double seconds = median_seconds(options.repetitions, [&] { contestant.run(matrix, format); });
       const double rate = contestant.bytes_per_element * elements / seconds / kGiga;
       if (unfused_seconds == 0) unfused_seconds = seconds;  // the first contestant
       bench.table +=
-          fmt::format("{:<10} {:<15} {:>10.3f} {:>12.2f} {:>8.1f} {:>7.0f}% {:>9}\n", fp8::name(format),
+          fmt::format("{:<10} {:<25} {:>10.3f} {:>12.2f} {:>8.1f} {:>7.0f}% {:>9}\n", fp8::name(format),
                       contestant.name, seconds * 1e3, elements / seconds / kGiga, rate, 100 * rate / copy_rate,
-                      contestant.casts ? fmt::format("{:.2f}x", unfused_seconds / seconds) : "");
+                      contestant.casts_rows ? fmt::format("{:.2f}x", unfused_seconds / seconds) : "");
       bench.json["results"].push_back({{"place", place},
                                        {"rows", matrix.rows},
                                        {"cols", matrix.cols},
@@ -205,6 +242,7 @@ BenchReport bench_quantize(const QuantizeBenchOptions& options) {
   check_options(options);
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
   ThreadPool pool(threads);
+  OpRunner runner(threads, options.isa);
   const long last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
   BenchReport bench;
   bench.table = fmt::format("FP8 casts, {} threads, {}, medians of {}, last-level cache {} MiB\n", threads,
@@ -217,9 +255,9 @@ BenchReport bench_quantize(const QuantizeBenchOptions& options) {
 
   // 128 KiB of bf16 for each thread: with codes and the unfused cast's floats it fits a second-level cache of 512 KiB.
   const Matrix in_cache(128 * threads, 512);
-  measure(options, pool, "in cache", in_cache, bench);
+  measure(options, pool, runner, "in cache", in_cache, bench);
   const Matrix in_memory(options.rows, options.cols);
-  measure(options, pool, "in memory", in_memory, bench);
+  measure(options, pool, runner, "in memory", in_memory, bench);
   return bench;
 }
 

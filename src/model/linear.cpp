@@ -189,7 +189,7 @@ void Linear::cast_weight(ops::Executor& run) const {
 
 void Linear::compute_in_bf16(bool in_bf16) {
   precision_ = own_precision_;
-  if (in_bf16) precision_.recipe = fp8::find_recipe("bf16");
+  if (in_bf16) precision_.recipe = std::make_shared<const fp8::Recipe>(*fp8::find_recipe("bf16"));
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
@@ -211,6 +211,7 @@ void Linear::forward(ops::Executor& run, LinearOperand& x, const Tensor& y, Inpu
     if (!forward_codes_) {
       weight_codes = forward_weight_codes(run.memory());
       cast_weight_into(run, &weight_codes, nullptr);
+      run.observe(name_ + ".weight_scale", weight_codes.scale_inverse.tensor());
     }
     const Codes& w = forward_codes_ ? forward_codes_ : weight_codes;
     count(run, LayerCast::weight, parameter_.weight, w, product.right);

@@ -62,6 +62,7 @@ TrainOutcome Trainer::train() {
                     config_.training.steps);
   }
   write_config(*directory_, request_.loaded);
+  if (config_.logging.tensorboard) events_.emplace(config_.logging, directory_->path(), first_step_);
   write_status("running", std::nullopt);
   try {
     TrainOutcome outcome = loop();
@@ -125,6 +126,8 @@ StepRecord Trainer::run_step(std::int64_t step) {
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
   loader_->next_batch(engine_.inputs(), engine_.targets());
+  std::optional<ScaleWatch> scales;
+  if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
   const StepOutcome outcome = compute_gradients(step);
   record.loss = outcome.loss;
   record.grad_norm = outcome.grad_norm;
@@ -137,6 +140,7 @@ StepRecord Trainer::run_step(std::int64_t step) {
   record.milliseconds = seconds * 1e3;
   record.tokens_per_second = static_cast<double>(engine_.tokens_per_step()) / seconds;
   record.memory_bytes = resident_bytes();
+  if (scales) events_->append(step, *scales);
   return record;
 }
 
@@ -152,7 +156,7 @@ StepOutcome Trainer::compute_gradients(std::int64_t step) {
 void Trainer::handle_non_finite(StepRecord& record) {
   const std::string where = find_first_non_finite(engine_);
   if (config_.training.on_nan == Config::OnNan::stop) {
-    directory_->append(record);
+    append(record);
     const auto checkpoints = list_checkpoints(directory_->checkpoints());
     throw Failure(
         "step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
@@ -162,6 +166,11 @@ void Trainer::handle_non_finite(StepRecord& record) {
   }
   record.skipped = true;
   listener_.on_skip(record.step, where);
+}
+
+void Trainer::append(const StepRecord& record) {
+  directory_->append(record);
+  if (events_) events_->append(record);
 }
 
 double Trainer::validation_loss() {
@@ -200,7 +209,7 @@ TrainOutcome Trainer::loop() {
     const bool is_last = step == last;
     const std::int64_t interval = config_.validation.interval;
     if (validation_ && (is_last || (interval > 0 && step % interval == 0))) record.val_loss = validation_loss();
-    directory_->append(record);
+    append(record);
     records_.push_back(record);
     outcome.steps_done = step;
     const double per_step = (now() - started_) / static_cast<double>(step - first_step_ + 1);

@@ -11,6 +11,7 @@
 #include "io/config.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
+#include "train/event_log.h"
 #include "train/run_directory.h"
 #include "train/run_record.h"
 #include "train/watch_log.h"
@@ -65,6 +66,7 @@ class Trainer {
   [[nodiscard]] StepRecord run_step(std::int64_t step);
   [[nodiscard]] StepOutcome compute_gradients(std::int64_t step);
   void handle_non_finite(StepRecord& record);
+  void append(const StepRecord& record);
   [[nodiscard]] double validation_loss();
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
@@ -82,6 +84,7 @@ class Trainer {
   std::optional<ValidationLoader> validation_;
   std::optional<RunDirectory> directory_;
   std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
+  std::optional<EventLog> events_;     ///< with logging.tensorboard
   RunFacts facts_;
   std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock

@@ -50,5 +50,32 @@ TEST(OpTableCpu, EveryOpAgreesWithTheOracleAtEveryInstructionSetWithAnyNumberOfT
   }
 }
 
+// A plan asks before there is memory: the workspace follows from what is wanted, not from pointers.
+TEST(OpTableCpu, WorkspaceForMaximaIsPlannedWithoutPointers) {
+  const auto cpu = make_cpu_backend(3);
+  const auto bytes = [&](auto op, bool wanted, bf16* amax) {
+    op.rows = 64;
+    op.columns = {amax, wanted};
+    return cpu->workspace_bytes(op);
+  };
+  const auto expect_planned = [&](const auto& op) {
+    bf16 amax{};
+    const std::size_t planned = bytes(op, true, nullptr);
+    EXPECT_GT(planned, bytes(op, false, nullptr)) << op.name;
+    EXPECT_EQ(planned, bytes(op, true, &amax)) << op.name;
+  };
+  ops::RmsNormForward norm{};
+  ops::RmsNormBackward norm_backward{};
+  ops::SwigluForward swiglu{};
+  ops::SwigluBackward swiglu_backward{};
+  ops::QuantizeRows cast{};
+  norm.dim = norm_backward.dim = swiglu.dim = swiglu_backward.dim = cast.cols = 96;
+  expect_planned(norm);
+  expect_planned(norm_backward);
+  expect_planned(swiglu);
+  expect_planned(swiglu_backward);
+  expect_planned(cast);
+}
+
 }  // namespace
 }  // namespace octet::test

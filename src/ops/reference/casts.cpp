@@ -26,11 +26,6 @@ auto with_format(Format format, Visit visit) {
   throw Failure("no FP8 format has the number {}", static_cast<int>(format));
 }
 
-double scale_inverse_of_row(std::span<const float> scale_inverse, Index row) {
-  if (scale_inverse.empty()) return 1;
-  return static_cast<double>(scale_inverse.size() == 1 ? scale_inverse[0] : scale_inverse[row]);
-}
-
 }  // namespace
 
 Vector widen(std::span<const bf16> x) {
@@ -93,6 +88,11 @@ Codes quantize_rows(std::span<const bf16> x, Index rows, Index cols, fp8::ScaleR
     result.scale_inverse.push_back(one.scale_inverse[0]);
   }
   return result;
+}
+
+double scale_inverse_of_row(std::span<const float> scale_inverse, Index row) {
+  if (scale_inverse.empty()) return 1;
+  return static_cast<double>(scale_inverse.size() == 1 ? scale_inverse[0] : scale_inverse[row]);
 }
 
 Vector dequantize(const Codes& codes, Format format, Index rows, Index cols) {
