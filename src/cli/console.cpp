@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/plan_text.h"
+#include "io/watch_summary.h"
 
 namespace octet::cli {
 
@@ -46,6 +47,13 @@ void Console::on_checkpoint(const std::filesystem::path& directory, std::int64_t
 void Console::on_skip(std::int64_t step, const std::string& first_non_finite) {
   end_updating_line();
   fmt::print("step {} skipped: the first NaN or inf is in {}\n", step, first_non_finite);
+  std::fflush(stdout);
+}
+
+void Console::on_watch(const io::WatchedStep& watched) {
+  end_updating_line();
+  fmt::print("watch of step {}: {}; loss {:.4f}, in bf16 {:.4f}\n", watched.step, io::watch_summary(watched),
+             watched.loss, watched.loss_bf16);
   std::fflush(stdout);
 }
 

@@ -15,6 +15,7 @@ class Console final : public TrainListener {
   void on_step(const StepRecord& record, double seconds_left) override;
   void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) override;
   void on_skip(std::int64_t step, const std::string& first_non_finite) override;
+  void on_watch(const io::WatchedStep& watched) override;
 
  private:
   void end_updating_line();

@@ -79,6 +79,10 @@ std::string precision_text(const PrecisionPlan& precision) {
   for (const Row& row : rows) width = std::max(width, row.layer().size());
   std::string text = fmt::format("precision   recipe {}, {} of {} layers in FP8\n", precision.options().recipe->name,
                                  precision.layers_in_fp8(), precision.table().size());
+  text += fmt::format("  {:<8} {:<24} {:<24} {}\n", "product", "left", "right", "accumulation");
+  for (const ProductChoice& c : precision.products()) {
+    text += fmt::format("  {:<8} {:<24} {:<24} {}\n", c.product, c.left, c.right, fp8::name(c.accumulation));
+  }
   text += fmt::format("  {:<{}}  {:>7} {:>7} {:>7}  {:<28} {}\n", "layer", width, "M", "N", "K", "precision", "reason");
   for (const Row& row : rows) {
     const LayerChoice& c = row.choice;

@@ -21,8 +21,9 @@ namespace {
 struct TrainOptions {
   std::string config;
   std::vector<std::string> set;
-  std::string recipe, fp8_format, device, run_directory, resume, demonstrate;
+  std::string recipe, fp8_format, device, run_directory, resume, demonstrate, shadow;
   std::optional<double> max_minutes;
+  std::optional<std::int64_t> shadow_every;
   bool dry_run = false;
   bool json = false;
 };
@@ -33,6 +34,8 @@ std::vector<std::string> overrides_of(const TrainOptions& options) {
   if (!options.recipe.empty()) overrides.push_back("precision.recipe=" + options.recipe);
   if (!options.fp8_format.empty()) overrides.push_back("precision.fp8_format=" + options.fp8_format);
   if (!options.device.empty()) overrides.push_back("runtime.device=" + options.device);
+  if (!options.shadow.empty()) overrides.push_back("precision.shadow=" + options.shadow);
+  if (options.shadow_every) overrides.push_back(fmt::format("precision.shadow_interval={}", *options.shadow_every));
   if (options.max_minutes) overrides.push_back(fmt::format("training.max_minutes={}", *options.max_minutes));
   return overrides;
 }
@@ -120,6 +123,11 @@ void add_train(CLI::App& app, Session& session) {
       ->default_str(kResume)
       ->check(check_resume, "");
   command->add_option("--max-minutes", options->max_minutes, "Checkpoint and stop after this many minutes");
+  CLI::Option* shadow = command->add_option("--shadow", options->shadow,
+                                            "precision.shadow: bf16 computes some steps in bf16 too and writes "
+                                            "RUN/watch.jsonl on the difference, layer by layer");
+  command->add_option("--shadow-every", options->shadow_every, "With --shadow: precision.shadow_interval (default 100)")
+      ->needs(shadow);
   command->add_option("--demonstrate", options->demonstrate, "Train with a known fault on purpose: fnuz_max_448");
   command->add_flag("--dry-run", options->dry_run,
                     "Print parameters, FLOPs, precision table and memory plan, then stop");

@@ -19,6 +19,10 @@ enum class ScaleAxis : std::uint8_t { none, tensor, row };
 /// fast: the tensor core may keep partial sums in fewer bits. full: they are promoted to fp32 on the way.
 enum class Accumulation : std::uint8_t { fast, full };
 
+[[nodiscard]] constexpr std::string_view name(Accumulation accumulation) {
+  return accumulation == Accumulation::fast ? "fast" : "full";
+}
+
 struct Operand {
   Precision precision;
   ScaleAxis scale_axis;

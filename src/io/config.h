@@ -29,6 +29,8 @@ struct Config {
   enum class WeightCodes { cached, per_use };
   enum class SavedInputs { codes, bf16 };
   enum class HeadPrecision { bf16, fp8 };
+  enum class Accumulation { recipe, fast, full };
+  enum class Shadow { none, bf16 };
   enum class Device { cpu };
 
   struct RopeScaling {
@@ -101,7 +103,12 @@ struct Config {
     WeightCodes weight_codes = WeightCodes::cached;
     SavedInputs saved_inputs = SavedInputs::codes;
     HeadPrecision head = HeadPrecision::bf16;
+    Accumulation accumulation_forward = Accumulation::recipe;
+    Accumulation accumulation_dgrad = Accumulation::recipe;
+    Accumulation accumulation_wgrad = Accumulation::recipe;
     double fp8_max = 0.0;
+    Shadow shadow = Shadow::none;
+    std::int64_t shadow_interval = 100;
     bool operator==(const Precision&) const = default;
   };
 
@@ -127,6 +134,8 @@ struct Config {
 
   struct Logging {
     std::int64_t interval = 10;
+    bool tensorboard = false;
+    std::int64_t histogram_interval = 100;
     bool operator==(const Logging&) const = default;
   };
 
@@ -182,6 +191,12 @@ constexpr auto config_choices(Config::SavedInputs) {
 }
 constexpr auto config_choices(Config::HeadPrecision) {
   return std::array<std::string_view, 2>{"bf16", "fp8"};
+}
+constexpr auto config_choices(Config::Accumulation) {
+  return std::array<std::string_view, 3>{"recipe", "fast", "full"};
+}
+constexpr auto config_choices(Config::Shadow) {
+  return std::array<std::string_view, 2>{"none", "bf16"};
 }
 constexpr auto config_choices(Config::Device) {
   return std::array<std::string_view, 1>{"cpu"};

@@ -194,9 +194,24 @@ std::vector<ConfigField> precision_fields() {
                                                     "losses"),
       field<precision, &C::Precision::head>("precision.head", optional, any,
                                             "output head: in bf16, or in FP8 by the rules of the other layers"),
+      field<precision, &C::Precision::accumulation_forward>(
+          "precision.accumulation_forward", optional, any,
+          "sums of FP8 products in forward: as the recipe says, fast (in fewer bits where the device can) or full "
+          "(fp32); the CPU sums in fp32 whatever is said"),
+      field<precision, &C::Precision::accumulation_dgrad>("precision.accumulation_dgrad", optional, any,
+                                                          "the same for gradients of inputs"),
+      field<precision, &C::Precision::accumulation_wgrad>(
+          "precision.accumulation_wgrad", optional, any,
+          "the same for gradients of weights; fast is refused where the recipe keeps them in bf16"),
       field<precision, &C::Precision::fp8_max>(
           "precision.fp8_max", optional, at_least(0),
           "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),
+      field<precision, &C::Precision::shadow>(
+          "precision.shadow", optional, any,
+          "the numerics watch: some steps are also computed in bf16, and watch.jsonl says how far each layer's results "
+          "in FP8 are from that; losses keep their bits"),
+      field<precision, &C::Precision::shadow_interval>("precision.shadow_interval", optional, between(1, max_steps),
+                                                       "steps between watched ones"),
   };
 }
 
@@ -205,6 +220,7 @@ std::vector<ConfigField> run_fields() {
   constexpr auto data = &C::data;
   constexpr auto validation = &C::validation;
   constexpr auto checkpoint = &C::checkpoint;
+  constexpr auto logging = &C::logging;
   return {
       field<data, &C::Data::train>("data.train", required, any, "token files, relative to the working directory"),
       field<data, &C::Data::validation>("data.validation", optional, any, "token files for validation"),
@@ -219,8 +235,13 @@ std::vector<ConfigField> run_fields() {
                                                   "steps between checkpoints; 0 is only at the end"),
       field<checkpoint, &C::Checkpoint::keep>("checkpoint.keep", optional, between(1, max_steps),
                                               "latest checkpoints kept on disk"),
-      field<&C::logging, &C::Logging::interval>("logging.interval", optional, between(1, max_steps),
-                                                "steps between lines of the log"),
+      field<logging, &C::Logging::interval>("logging.interval", optional, between(1, max_steps),
+                                            "steps between lines of the log"),
+      field<logging, &C::Logging::tensorboard>("logging.tensorboard", optional, any,
+                                               "also write what TensorBoard shows, to RUN/tensorboard"),
+      field<logging, &C::Logging::histogram_interval>("logging.histogram_interval", optional, between(0, max_steps),
+                                                      "steps between histograms of the FP8 scales in TensorBoard; 0 is "
+                                                      "never"),
       field<&C::runtime, &C::Runtime::device>("runtime.device", optional, any, "where the run computes"),
       field<&C::runtime, &C::Runtime::threads>("runtime.threads", optional, between(0, max_threads),
                                                "CPU threads; 0 takes every core"),

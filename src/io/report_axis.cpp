@@ -38,22 +38,22 @@ std::string label_of(double value, double step, double largest) {
 Axis::Axis(double low, double high, Scale scale, double first, double last, int most_ticks)
     : low_(low), high_(high), scale_(scale), first_(first), last_(last) {
   check(std::isfinite(low) && std::isfinite(high) && low <= high, "an axis has a finite range");
-  check(scale == Scale::linear || low > 0, "a logarithmic axis starts above zero");
+  check(scale != Scale::logarithmic || low > 0, "a logarithmic axis starts above zero");
   check(most_ticks >= 2, "an axis has room for two ticks");
   if (high_ - low_ <= std::abs(high_) * 1e-12) {
     const double margin = high_ == 0 ? 1 : std::abs(high_) / 2;
     low_ -= margin;
     high_ += margin;
   }
-  if (scale_ == Scale::linear) {
-    make_linear_ticks(most_ticks);
+  if (scale_ == Scale::logarithmic) {
+    make_logarithmic_ticks(most_ticks);
   } else {
-    make_decade_ticks(most_ticks);
+    make_linear_ticks(most_ticks);
   }
 }
 
 double Axis::project(double value) const {
-  return scale_ == Scale::linear ? value : std::log10(value);
+  return scale_ == Scale::logarithmic ? std::log10(value) : value;
 }
 
 double Axis::position(double value) const {
@@ -64,11 +64,12 @@ double Axis::position(double value) const {
 double Axis::value_at(double position) const {
   const double share = (position - first_) / (last_ - first_);
   const double projected = project(low_) + share * (project(high_) - project(low_));
-  return scale_ == Scale::linear ? projected : std::pow(10.0, projected);
+  return scale_ == Scale::logarithmic ? std::pow(10.0, projected) : projected;
 }
 
 void Axis::make_linear_ticks(int most_ticks) {
   double step = round_step((high_ - low_) / most_ticks);
+  if (scale_ == Scale::whole) step = std::max(step, 1.0);
   const auto count = [&] { return std::floor(high_ / step + 1e-9) - std::ceil(low_ / step - 1e-9) + 1; };
   while (count() > most_ticks) step = round_step(step * 1.5);
   const double largest = std::max(std::abs(low_), std::abs(high_));
@@ -80,7 +81,8 @@ void Axis::make_linear_ticks(int most_ticks) {
 }
 
 /// Within two decades the round factors between the powers of ten are ticks too; over many decades some are skipped.
-void Axis::make_decade_ticks(int most_ticks) {
+/// Where that leaves fewer than two, the range is so short that ticks at equal distances serve it.
+void Axis::make_logarithmic_ticks(int most_ticks) {
   const int first = static_cast<int>(std::floor(std::log10(low_)));
   const int last = static_cast<int>(std::floor(std::log10(high_) + 1e-9));
   const bool subdivide = (last - first + 1) * 3 <= most_ticks + 3;
@@ -93,6 +95,9 @@ void Axis::make_decade_ticks(int most_ticks) {
       if (!subdivide) break;
     }
   }
+  if (ticks_.size() >= 2) return;
+  ticks_.clear();
+  make_linear_ticks(most_ticks);
 }
 
 }  // namespace octet::io

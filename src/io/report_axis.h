@@ -6,7 +6,11 @@
 
 namespace octet::io {
 
-enum class Scale { linear, logarithmic };
+enum class Scale {
+  linear,
+  whole,  ///< linear, with ticks at whole numbers: steps
+  logarithmic
+};
 
 struct Tick {
   double value = 0;
@@ -17,7 +21,7 @@ class Axis {
  public:
   /// Covers [low, high], both finite, and maps low to `first` and high to `last` (in units of the drawing; an upright
   /// axis has last < first). Equal ends are spread apart. A logarithmic axis needs low > 0. Makes at most `most_ticks`
-  /// ticks at round values, at least two where the scale is linear.
+  /// ticks at round values: at least two, or one where there is only one whole number.
   Axis(double low, double high, Scale scale, double first, double last, int most_ticks);
 
   /// Where `value` lies; outside the range it lies outside [first, last].
@@ -31,7 +35,7 @@ class Axis {
  private:
   [[nodiscard]] double project(double value) const;
   void make_linear_ticks(int most_ticks);
-  void make_decade_ticks(int most_ticks);
+  void make_logarithmic_ticks(int most_ticks);
 
   double low_;
   double high_;

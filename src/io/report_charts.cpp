@@ -80,6 +80,7 @@ class ChartMaker {
   [[nodiscard]] Chart gap_chart() const {
     Chart chart = empty_chart("Gap to bf16", "validation loss minus the mean of the bf16 runs, nats per token");
     chart.dots = true;
+    chart.when_empty = "Nothing to compare: that takes a bf16 run and an FP8 run, validated at the same steps.";
     const std::map<double, Bf16Losses> bf16 = bf16_by_step();
     for (const auto& [step, losses] : bf16) {
       if (losses.runs < 2 || std::isnan(losses.mean)) continue;

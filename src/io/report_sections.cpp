@@ -42,7 +42,8 @@ std::string summary_row(const ComparedRun& compared) {
   const std::optional<double> validation = result ? result->val_loss : std::nullopt;
   append_figure(row, "Train loss", loss(train), train && std::isnan(*train));
   append_figure(row, "Validation loss", loss(validation), validation && std::isnan(*validation));
-  append_figure(row, "Gap to bf16", signed_decimal(compared.gap, 4), compared.gap && !(*compared.gap <= kLargestGap));
+  append_figure(row, "Gap to bf16", signed_decimal(compared.gap, 4),
+                compared.role != RunRole::bf16 && compared.gap && !(*compared.gap <= kLargestGap));
   append_figure(row, "Tokens/s", result ? grouped(result->tokens_per_second) : std::string(kNotMeasured));
   append_figure(row, "ms/step", result ? decimal(result->ms_per_step, 1) : std::string(kNotMeasured));
   return row + "</tr>";

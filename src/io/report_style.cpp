@@ -10,7 +10,7 @@ std::string_view report_style() {
   --page: #fff; --panel: #f6f7f8; --ink: #16191d; --soft: #59616b; --rule: #dfe2e6; --grid: #e8eaed;
   --bf16: #5b6470; --fp8-0: #0068b3; --fp8-1: #b35900; --fp8-2: #00795a; --fp8-3: #9a4a86; --fp8-4: #7a6a00;
   --alarm: #b3261e; --alarm-page: #fcefed; --good: #00694e; --good-page: #eaf6f1; --band: #5b647033; }
-@media (prefers-color-scheme: dark) { :root {
+@media screen and (prefers-color-scheme: dark) { :root {
   --page: #121417; --panel: #1a1d21; --ink: #e8eaed; --soft: #a3abb5; --rule: #31363d; --grid: #262b31;
   --bf16: #aeb6c0; --fp8-0: #5cb3f5; --fp8-1: #f0a050; --fp8-2: #3fcf9f; --fp8-3: #dd92c8; --fp8-4: #d8c84a;
   --alarm: #ff8a7d; --alarm-page: #33191a; --good: #5fd3a9; --good-page: #12291f; --band: #aeb6c038; } }
@@ -40,6 +40,7 @@ thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; border-
 tbody th { font-weight: 600; }
 .figure { text-align: right; white-space: nowrap; }
 th.figure { white-space: normal; }
+th.run { white-space: normal; min-width: 8em; }
 .phrase { min-width: 17em; }
 .term { white-space: nowrap; }
 .figure + .term { padding-left: 10px; }
@@ -83,7 +84,7 @@ details { border-top: 1px solid var(--rule); }
 details:last-of-type { border-bottom: 1px solid var(--rule); }
 summary { cursor: pointer; padding: 12px 0; font-weight: 600; }
 summary:focus-visible { outline: 2px solid var(--fp8-0); outline-offset: 2px; }
-summary .soft { font-weight: 400; font-size: .9rem; margin-left: .6em; }
+summary .soft { display: inline-block; font-weight: 400; font-size: .9rem; margin-left: .6em; }
 details > .wide { padding-bottom: 20px; }
 dl { display: grid; grid-template-columns: minmax(9em, max-content) minmax(0, 1fr); gap: 6px 24px; margin: 0 0 20px; font-size: .9rem; }
 dt { color: var(--soft); }
@@ -91,12 +92,18 @@ dd { margin: 0; font-variant-numeric: tabular-nums; }
 .samples { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 28px 40px; }
 .samples h3 { margin-bottom: 8px; }
 footer { margin-top: 80px; color: var(--soft); font-size: .85rem; }
+@media (max-width: 1020px) {
+  svg.plot text { font-size: 17px; }
+  table { font-size: .8rem; }
+  th, td { padding-right: 10px; }
+  thead small, .badge { white-space: normal; }
+  .cards tbody th { min-width: 9em; overflow-wrap: anywhere; }
+}
 @media (max-width: 760px) {
   main { padding: 32px 16px 64px; }
   h1 { font-size: 1.6rem; }
   h2 { margin-top: 52px; }
   .charts { grid-template-columns: minmax(0, 1fr); }
-  svg.plot text { font-size: 17px; }
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
   dd { margin-bottom: 8px; }
   .cards, .cards tbody, .cards tr, .cards th, .cards td { display: block; border: 0; padding: 0; }
@@ -107,7 +114,14 @@ footer { margin-top: 80px; color: var(--soft); font-size: .85rem; }
   .cards td[data-label]::before { content: attr(data-label); color: var(--soft); text-align: left; }
   .cards .remark td { padding-top: 8px; }
 }
-@media print { main { padding: 0; max-width: none; } figure, tr { break-inside: avoid; } }
+@media print {
+  :root { color-scheme: light; }
+  main { padding: 0; max-width: none; }
+  figure, tr { break-inside: avoid; }
+  .wide { overflow: visible; }
+  th.run { min-width: 0; }
+  td.figure, .term { white-space: normal; }
+}
 )css";
 }
 

@@ -34,7 +34,7 @@ struct Frame {
 };
 
 bool drawable(double y, Scale scale) {
-  return std::isfinite(y) && (scale == Scale::linear || y > 0);
+  return std::isfinite(y) && (scale != Scale::logarithmic || y > 0);
 }
 
 struct Range {
@@ -89,7 +89,7 @@ std::optional<Frame> make_frame(const Chart& chart) {
   if (y.empty()) y = y_range(chart, true);
   if (x.empty() || y.empty()) return std::nullopt;
   y = with_margin(y, chart);
-  return Frame{Axis(x.low, x.high, Scale::linear, kLeft, kRight, kMostXTicks),
+  return Frame{Axis(x.low, x.high, Scale::whole, kLeft, kRight, kMostXTicks),
                Axis(y.low, y.high, chart.scale, kBottom, kTop, kMostYTicks)};
 }
 
@@ -195,7 +195,7 @@ void append_series(std::string& svg, const Chart& chart, const Frame& frame) {
   for (const ChartSeries& series : chart.series) {
     const std::vector<ChartPoint> points = thinned(projected(series.points, frame, chart.scale));
     fmt::format_to(out, R"(<path class="line {}" d="{}"/>)", series.style, path_data(points));
-    if (!chart.dots) continue;
+    if (!chart.dots && points.size() > 1) continue;  // one point makes no line
     for (const ChartPoint& point : points) {
       if (std::isnan(point.y)) continue;
       fmt::format_to(out, R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="2.6"/>)", series.style, point.x,
@@ -274,7 +274,7 @@ std::string render_chart(const Chart& chart) {
   const std::optional<Frame> frame = make_frame(chart);
   std::string html = fmt::format("<figure><figcaption><h3>{}</h3><p class=\"unit\">{}</p></figcaption>",
                                  escaped(chart.title), escaped(chart.y_label));
-  html += frame ? drawing(chart, *frame) + legend(chart) : "<p class=\"empty\">Nothing was recorded.</p>";
+  html += frame ? drawing(chart, *frame) + legend(chart) : "<p class=\"empty\">" + escaped(chart.when_empty) + "</p>";
   if (!chart.note.empty()) html += fmt::format("<p class=\"note\">{}</p>", escaped(chart.note));
   return html + "</figure>\n";
 }

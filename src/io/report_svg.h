@@ -32,7 +32,8 @@ struct Chart {
   std::string title;
   std::string x_label;
   std::string y_label;  // quantity and unit
-  std::string note;     // what the reader must know beside the axes; may be empty
+  std::string when_empty = "Nothing was recorded.";
+  std::string note;  // what the reader must know beside the axes; may be empty
   Scale scale = Scale::linear;
   bool from_zero = false;  // the upright axis includes zero
   bool dots = false;       // each point is marked: few points, the line between them is only a guide

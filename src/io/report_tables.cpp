@@ -17,7 +17,8 @@ namespace {
 std::string run_columns(const Comparison& comparison, std::string_view corner, std::string_view style) {
   std::string html = fmt::format("<thead><tr><th scope=\"col\">{}</th>", corner);
   for (const ComparedRun& compared : comparison.runs) {
-    fmt::format_to(std::back_inserter(html), "<th scope=\"col\" class=\"{}\">{}</th>", style, escaped(compared.label));
+    fmt::format_to(std::back_inserter(html), "<th scope=\"col\" class=\"run {}\">{}</th>", style,
+                   escaped(compared.label));
   }
   return html + "</tr></thead>";
 }

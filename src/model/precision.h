@@ -1,7 +1,9 @@
 // Which layer computes in which precision, and why: decided once, printed and stored by every run.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +17,7 @@ namespace octet {
 
 /// What one linear layer computes with.
 struct LinearPrecision {
-  const fp8::Recipe* recipe = nullptr;  ///< bf16 where the layer is not converted
+  std::shared_ptr<const fp8::Recipe> recipe;  ///< as the plan resolved it; bf16 where the layer is not converted
   fp8::ScaleRule e4m3_rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
   fp8::ScaleRule e5m2_rule = fp8::ScaleRule::of(fp8::Format::e5m2, true);
 
@@ -25,12 +27,18 @@ struct LinearPrecision {
   }
 };
 
+/// What replaces a recipe's own choice, product by product. Only products of FP8 operands have one.
+struct AccumulationOverrides {
+  std::optional<fp8::Accumulation> forward, dgrad, wgrad;
+};
+
 struct PrecisionOptions {
   const fp8::Recipe* recipe = nullptr;
   fp8::FormatFamily family = fp8::FormatFamily::ocp;
   std::vector<std::string> skip;  ///< globs of layers that stay in bf16
   std::int64_t min_size = -1;     ///< -1: the recipe's own size rule; else layers with N or K below it stay in bf16
   bool fp8_head = false;
+  AccumulationOverrides accumulation = {};
   std::optional<fp8::ScaleRule> faulty_rule = {};  ///< replaces the e4m3 rule; only a demonstration sets it
 };
 
@@ -43,20 +51,30 @@ struct LayerChoice {
   std::string reason;
 };
 
+/// What one of the three products of every converted layer does.
+struct ProductChoice {
+  std::string_view product;  ///< "forward"
+  std::string left, right;   ///< "dY e5m2 one scale"
+  fp8::Accumulation accumulation;
+};
+
 class PrecisionPlan {
  public:
-  explicit PrecisionPlan(PrecisionOptions options) : options_(std::move(options)), skip_used_(options_.skip.size()) {}
+  explicit PrecisionPlan(PrecisionOptions options);
 
   /// Decides for the layer Y [m, n] = X [m, k] W [n, k]^T and adds it to the table.
   [[nodiscard]] LinearPrecision decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
   /// The language-model head: bf16 unless `fp8_head`.
   [[nodiscard]] LinearPrecision decide_head(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
 
-  /// Throws UserError where a skip pattern matched no layer or an FP8 recipe converted none.
+  /// Throws UserError where a skip pattern matched no layer, an FP8 recipe converted none, or fast accumulation is
+  /// asked of a product that such a recipe computes in bf16.
   void require_effect() const;
 
   [[nodiscard]] const PrecisionOptions& options() const { return options_; }
   [[nodiscard]] const std::vector<LayerChoice>& table() const { return table_; }
+  /// forward, dgrad, wgrad.
+  [[nodiscard]] std::array<ProductChoice, 3> products() const;
   [[nodiscard]] std::int64_t layers_in_fp8() const;
 
  private:
@@ -64,6 +82,8 @@ class PrecisionPlan {
                          std::string reason);
 
   PrecisionOptions options_;
+  std::shared_ptr<const fp8::Recipe> recipe_;  // options_.recipe with options_.accumulation
+  std::shared_ptr<const fp8::Recipe> bf16_recipe_;
   std::vector<bool> skip_used_;
   std::vector<LayerChoice> table_;
 };

@@ -9,6 +9,7 @@
 
 #include "io/config.h"
 #include "model/llama.h"
+#include "model/shadow.h"
 #include "ops/executor.h"
 #include "train/parameter_groups.h"
 
@@ -27,6 +28,12 @@ struct Work {
   double bytes = 0;
 };
 
+/// Of the watched micro-batch, in nats per token.
+struct WatchedLosses {
+  double bf16 = 0;
+  double recipe = 0;
+};
+
 class Engine {
  public:
   Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model);
@@ -40,6 +47,11 @@ class Engine {
 
   /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are.
   [[nodiscard]] StepOutcome compute_gradients();
+  /// The same bits, with the first micro-batch watched: shadow() then says what it showed. Only where precision.shadow
+  /// asks for a shadow.
+  [[nodiscard]] StepOutcome compute_watched_gradients();
+  [[nodiscard]] const WatchedLosses& watched_losses() const { return watched_losses_; }
+  [[nodiscard]] const Shadow& shadow() const { return *shadow_; }
   /// AdamW with the gradient clipped to `optimizer.clip_norm`, then the weights' FP8 codes. `step` counts from 1.
   void update(std::int64_t step, double learning_rate, double grad_norm);
   /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets().
@@ -64,7 +76,11 @@ class Engine {
 
  private:
   void take_persistent(Memory& memory);
+  [[nodiscard]] Batch micro_batch(std::int64_t index) const;
+  [[nodiscard]] float gradient_scale() const;
   void run_micro_batch(std::int64_t index);
+  void run_watched_micro_batch();
+  [[nodiscard]] StepOutcome compute_gradients(bool watched);
   void sum_gradient_squares();
   void run_optimizer();
   void update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group);
@@ -87,6 +103,8 @@ class Engine {
   Buffer scalars_;                                   // ops::StepScalars
   std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
   CastCounts cast_counts_;
+  std::optional<Shadow> shadow_;
+  WatchedLosses watched_losses_;
 };
 
 }  // namespace octet

@@ -77,10 +77,31 @@ Saving saving_options(const Config& config) {
   return saving;
 }
 
+namespace {
+
+std::optional<fp8::Accumulation> override_of(Config::Accumulation accumulation) {
+  switch (accumulation) {
+    case Config::Accumulation::fast:
+      return fp8::Accumulation::fast;
+    case Config::Accumulation::full:
+      return fp8::Accumulation::full;
+    case Config::Accumulation::recipe:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family) {
   const Config::Precision& precision = config.precision;
-  return {fp8::find_recipe(config_name(precision.recipe)), family, precision.skip, precision.min_size,
-          precision.head == Config::HeadPrecision::fp8};
+  return {fp8::find_recipe(config_name(precision.recipe)),
+          family,
+          precision.skip,
+          precision.min_size,
+          precision.head == Config::HeadPrecision::fp8,
+          {override_of(precision.accumulation_forward), override_of(precision.accumulation_dgrad),
+           override_of(precision.accumulation_wgrad)}};
 }
 
 namespace {

@@ -14,8 +14,9 @@ namespace fs = std::filesystem;
 constexpr const char* kRunFile = "run.json";
 constexpr const char* kMetricsFile = "metrics.jsonl";
 
-/// Keeps the lines of steps up to `last_step`; a last line cut short by a kill goes too.
-void truncate_metrics(const fs::path& path, std::int64_t last_step) {
+}  // namespace
+
+void drop_lines_after(const fs::path& path, std::int64_t last_step) {
   std::ifstream lines(path);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
@@ -25,8 +26,6 @@ void truncate_metrics(const fs::path& path, std::int64_t last_step) {
   }
   write_file_atomically(path, kept);
 }
-
-}  // namespace
 
 nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
@@ -63,7 +62,7 @@ RunDirectory RunDirectory::create(const fs::path& path) {
 }
 
 RunDirectory RunDirectory::resume(const fs::path& path, std::int64_t last_step) {
-  truncate_metrics(path / kMetricsFile, last_step);
+  drop_lines_after(path / kMetricsFile, last_step);
   return RunDirectory(path);
 }
 

@@ -63,9 +63,17 @@ ordered_json describe_precision(const Llama& model) {
                       {"precision", choice.precision},
                       {"reason", choice.reason}});
   }
+  ordered_json products = ordered_json::array();
+  for (const ProductChoice& choice : plan.products()) {
+    products.push_back({{"product", choice.product},
+                        {"left", choice.left},
+                        {"right", choice.right},
+                        {"accumulation", fp8::name(choice.accumulation)}});
+  }
   const bool fp8 = plan.options().recipe->uses_fp8();
   return {{"recipe", plan.options().recipe->name},
           {"format", fp8 ? fp8::name(fp8::forward_format(plan.options().family)) : ""},
+          {"products", products},
           {"layers_fp8", plan.layers_in_fp8()},
           {"layers", layers}};
 }

@@ -62,6 +62,7 @@ TrainOutcome Trainer::train() {
                     config_.training.steps);
   }
   write_config(*directory_, request_.loaded);
+  if (config_.logging.tensorboard) events_.emplace(config_.logging, directory_->path(), first_step_);
   write_status("running", std::nullopt);
   try {
     TrainOutcome outcome = loop();
@@ -115,6 +116,7 @@ void Trainer::begin_or_resume() {
   }
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
+  if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
   facts_ = gather_facts(request_.loaded, path, request_.command_line);
 }
 
@@ -124,7 +126,9 @@ StepRecord Trainer::run_step(std::int64_t step) {
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
   loader_->next_batch(engine_.inputs(), engine_.targets());
-  const StepOutcome outcome = engine_.compute_gradients();
+  std::optional<ScaleWatch> scales;
+  if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
+  const StepOutcome outcome = compute_gradients(step);
   record.loss = outcome.loss;
   record.grad_norm = outcome.grad_norm;
   if (outcome.finite()) {
@@ -136,13 +140,23 @@ StepRecord Trainer::run_step(std::int64_t step) {
   record.milliseconds = seconds * 1e3;
   record.tokens_per_second = static_cast<double>(engine_.tokens_per_step()) / seconds;
   record.memory_bytes = resident_bytes();
+  if (scales) events_->append(step, *scales);
   return record;
+}
+
+StepOutcome Trainer::compute_gradients(std::int64_t step) {
+  if (!watch_log_ || step % config_.precision.shadow_interval != 0) return engine_.compute_gradients();
+  const StepOutcome outcome = engine_.compute_watched_gradients();
+  const io::WatchedStep watched = describe_watched(engine_, step);
+  watch_log_->append(watched);
+  listener_.on_watch(watched);
+  return outcome;
 }
 
 void Trainer::handle_non_finite(StepRecord& record) {
   const std::string where = find_first_non_finite(engine_);
   if (config_.training.on_nan == Config::OnNan::stop) {
-    directory_->append(record);
+    append(record);
     const auto checkpoints = list_checkpoints(directory_->checkpoints());
     throw Failure(
         "step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
@@ -152,6 +166,11 @@ void Trainer::handle_non_finite(StepRecord& record) {
   }
   record.skipped = true;
   listener_.on_skip(record.step, where);
+}
+
+void Trainer::append(const StepRecord& record) {
+  directory_->append(record);
+  if (events_) events_->append(record);
 }
 
 double Trainer::validation_loss() {
@@ -190,7 +209,7 @@ TrainOutcome Trainer::loop() {
     const bool is_last = step == last;
     const std::int64_t interval = config_.validation.interval;
     if (validation_ && (is_last || (interval > 0 && step % interval == 0))) record.val_loss = validation_loss();
-    directory_->append(record);
+    append(record);
     records_.push_back(record);
     outcome.steps_done = step;
     const double per_step = (now() - started_) / static_cast<double>(step - first_step_ + 1);

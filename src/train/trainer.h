@@ -11,8 +11,10 @@
 #include "io/config.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
+#include "train/event_log.h"
 #include "train/run_directory.h"
 #include "train/run_record.h"
+#include "train/watch_log.h"
 
 namespace octet {
 
@@ -38,6 +40,7 @@ class TrainListener {
   virtual void on_step(const StepRecord& record, double seconds_left) = 0;
   virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
+  virtual void on_watch(const io::WatchedStep& watched) = 0;  ///< before its on_step
 };
 
 /// How a run ended. `signal` is what interrupted it, 0 for the wall-clock limit.
@@ -61,7 +64,9 @@ class Trainer {
   void open_data();
   void begin_or_resume();
   [[nodiscard]] StepRecord run_step(std::int64_t step);
+  [[nodiscard]] StepOutcome compute_gradients(std::int64_t step);
   void handle_non_finite(StepRecord& record);
+  void append(const StepRecord& record);
   [[nodiscard]] double validation_loss();
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
@@ -78,6 +83,8 @@ class Trainer {
   std::optional<Loader> loader_;
   std::optional<ValidationLoader> validation_;
   std::optional<RunDirectory> directory_;
+  std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
+  std::optional<EventLog> events_;     ///< with logging.tensorboard
   RunFacts facts_;
   std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock

@@ -92,6 +92,21 @@ TEST_F(Train, ARunPrintsTheShortPlan) {
   EXPECT_FALSE(contains(brief, "MI300X"));
 }
 
+TEST_F(Train, SaysWhatEachProductDoes) {
+  const Words words = {"--recipe", "rowwise_hp_wgrad", "--set", "precision.accumulation_dgrad=fast", "--dry-run"};
+  EXPECT_TRUE(contains(succeed(train("run", words)),
+                       "  product  left                     right                    accumulation\n"
+                       "  forward  X e4m3fn row scales      W e4m3fn row scales      fast\n"
+                       "  dgrad    dY e4m3fn row scales     W e4m3fn one scale       fast\n"
+                       "  wgrad    dY bf16                  X bf16                   full\n"));
+  Words as_json = words;
+  as_json.emplace_back("--json");
+  const auto products = json_of(train("run", as_json)).at("precision").at("products");
+  EXPECT_EQ(products.size(), 3U);
+  EXPECT_EQ(products.at(1), nlohmann::json::parse(R"({"product": "dgrad", "left": "dY e4m3fn row scales",
+                                                      "right": "W e4m3fn one scale", "accumulation": "fast"})"));
+}
+
 TEST_F(Train, DemonstrationCountsTheDamage) {
   succeed(train("run", {"--fp8-format", "fnuz", "--demonstrate", "fnuz_max_448"}));
   const auto shown = run_json("run").at("demonstration");

@@ -53,11 +53,15 @@ TEST(ConfigReader, RopeScalingIsATableOrDottedKeys) {
 TEST(ConfigReader, ReadsChoicesListsAndAliases) {
   const Config config = parse(std::string(minimal_config) +
                               "validation = [\"a\", \"b\"]\n[precision]\nrecipe = \"rowwise_with_gw_hp\"\n"
-                              "fp8_format = \"fnuz\"\nskip = \"layers.0.*\"\n")
+                              "fp8_format = \"fnuz\"\nskip = \"layers.0.*\"\n"
+                              "accumulation_forward = \"full\"\naccumulation_dgrad = \"fast\"\n")
                             .config;
   EXPECT_EQ(config.precision.recipe, Config::Recipe::rowwise_hp_wgrad);
   EXPECT_EQ(config.precision.fp8_format, Config::Fp8Format::fnuz);
   EXPECT_EQ(config.precision.skip, std::vector<std::string>{"layers.0.*"});
+  EXPECT_EQ(config.precision.accumulation_forward, Config::Accumulation::full);
+  EXPECT_EQ(config.precision.accumulation_dgrad, Config::Accumulation::fast);
+  EXPECT_EQ(config.precision.accumulation_wgrad, Config::Accumulation::recipe);
   EXPECT_EQ(config.data.validation, (std::vector<std::string>{"a", "b"}));
 }
 
@@ -84,6 +88,8 @@ TEST(ConfigReader, ValuesOutOfRangeNameTheRange) {
   EXPECT_EQ(error_with("[checkpoint]\nkeep = 0"), "run.toml:17:8: checkpoint.keep must be 1 to 1000000000, is 0");
   EXPECT_TRUE(contains(error_with("[schedule]\ndecay = \"cosin\""),
                        "schedule.decay must be constant or linear or cosine or sqrt, is \"cosin\""));
+  EXPECT_TRUE(contains(override_error("precision.accumulation_wgrad=slow"),
+                       "precision.accumulation_wgrad must be recipe or fast or full, is \"slow\""));
   EXPECT_TRUE(contains(override_error("optimizer.lr=0"), "optimizer.lr must be above 0, is 0"));
   EXPECT_TRUE(contains(override_error("optimizer.beta1=1.0"), "must be at least 0 and below 1, is 1"));
   EXPECT_TRUE(contains(override_error("optimizer.lr=nan"), "must be finite, is nan"));

@@ -30,6 +30,7 @@ Config all_changed() {
   Config config;
   for (const ConfigField& field : config_fields()) field.set(config, other_value(field));
   config.model.dim = 64;  // so that the heads divide it
+  config.training.steps = 102;  // so that a step is watched
   return config;
 }
 

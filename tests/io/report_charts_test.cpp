@@ -36,16 +36,21 @@ TEST(Axis, LabelsRoundValuesWithJustEnoughDigits) {
   EXPECT_THAT(labels(Axis(0.4, 3, Scale::logarithmic, 0, 1, 7)), ElementsAre("0.5", "1", "2"));
   EXPECT_THAT(labels(Axis(1e-3, 1e3, Scale::logarithmic, 0, 1, 7)),
               ElementsAre("0.001", "0.01", "0.1", "1", "10", "100", "1000"));
+  EXPECT_THAT(labels(Axis(0.53, 0.94, Scale::logarithmic, 0, 1, 5)), ElementsAre("0.6", "0.7", "0.8", "0.9"));
+  EXPECT_THAT(labels(Axis(1, 3, Scale::whole, 0, 1, 6)), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(labels(Axis(1, 1, Scale::whole, 0, 1, 6)), ElementsAre("1"));
 }
 
 TEST(Axis, HasTicksInsideItsRangeOverManyScales) {
   for (double span = 1e-9; span < 1e12; span *= 1.7) {
-    const Axis axis(0.3 * span, 1.3 * span, Scale::linear, 0, 100, 6);
-    EXPECT_GE(axis.ticks().size(), 2U) << span;
-    EXPECT_LE(axis.ticks().size(), 6U) << span;
-    for (const Tick& tick : axis.ticks()) {
-      EXPECT_GE(axis.position(tick.value), -1e-6) << span;
-      EXPECT_LE(axis.position(tick.value), 100 + 1e-6) << span;
+    for (const Scale scale : {Scale::linear, Scale::logarithmic}) {
+      const Axis axis(0.3 * span, 1.3 * span, scale, 0, 100, 6);
+      EXPECT_GE(axis.ticks().size(), 2U) << span;
+      EXPECT_LE(axis.ticks().size(), 6U) << span;
+      for (const Tick& tick : axis.ticks()) {
+        EXPECT_GE(axis.position(tick.value), -1e-6) << span;
+        EXPECT_LE(axis.position(tick.value), 100 + 1e-6) << span;
+      }
     }
   }
 }
@@ -119,6 +124,11 @@ TEST(Chart, BreaksTheLineAtNaNAndMarksIt) {
 TEST(Chart, SaysThatNothingWasRecorded) {
   EXPECT_THAT(render_chart(chart_of({})), HasSubstr("Nothing was recorded."));
   EXPECT_THAT(render_chart(chart_of({{1, kNaN}})), HasSubstr("Nothing was recorded."));
+}
+
+TEST(Chart, ShowsASinglePoint) {
+  EXPECT_THAT(render_chart(chart_of({{1, 2}})), HasSubstr("class=\"dot"));
+  EXPECT_THAT(render_chart(chart_of({{1, 2}, {2, 3}})), Not(HasSubstr("class=\"dot")));
 }
 
 TEST(Chart, StaysSmallHoweverLongTheRun) {

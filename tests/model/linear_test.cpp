@@ -6,6 +6,8 @@
 
 #include "core/random.h"
 #include "model/agreement.h"
+#include "model/linear_run.h"
+#include "model/small_llama.h"
 #include "ops/reference/gemm.h"
 
 namespace octet::test {
@@ -40,68 +42,11 @@ Vector random_matrix(std::string_view name, std::int64_t rows, std::int64_t cols
   return values;
 }
 
-/// A layer with operands and results of its own.
-class LinearRun {
- public:
-  LinearRun(const LinearPrecision& precision, WeightCodes weight_codes, SavedInput saved_input,
-            const ops::Backend& backend)
-      : linear_("linear", kOut, kIn, precision, weight_codes, saved_input) {
-    take(planning_);
-    ops::Executor plan(backend, planning_);
-    compute(plan);
-    memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
-    take(*memory_);
-    run_ = std::make_unique<ops::Executor>(backend, *memory_);
-  }
-
-  void compute(const Vector& x, const Vector& weight, const Vector& dy) {
-    const auto round = [](double value) { return to_bf16(static_cast<float>(value)); };
-    std::ranges::transform(x, x_.ptr<bf16>(), round);
-    std::ranges::transform(weight, weight_.ptr<bf16>(), round);
-    std::ranges::transform(dy, dy_.ptr<bf16>(), round);
-    compute(*run_);
-  }
-
-  [[nodiscard]] Vector y() const { return widened(y_.tensor()); }
-  [[nodiscard]] Vector dx() const { return widened(dx_.tensor()); }
-  [[nodiscard]] Vector dweight() const { return widened(dweight_.tensor()); }
-  [[nodiscard]] std::uint64_t fp8_codes_used() const { return run_->fp8_codes_used(); }
-
- private:
-  void take(Memory& memory) {
-    const auto piece = [&](std::string_view name, DType dtype, std::int64_t rows, std::int64_t cols) {
-      return memory.allocate(name, dtype, rows, cols, MemoryClass::activations);
-    };
-    weight_ = piece("weight", DType::bf16, kOut, kIn);
-    dweight_ = piece("dweight", DType::f32, kOut, kIn);
-    x_ = piece("x", DType::bf16, kTokens, kIn);
-    y_ = piece("y", DType::bf16, kTokens, kOut);
-    dx_ = piece("dx", DType::bf16, kTokens, kIn);
-    dy_ = piece("dy", DType::bf16, kTokens, kOut);
-    row_amax_ = piece("row_amax", DType::bf16, 1, kOut);
-    column_amax_ = piece("column_amax", DType::bf16, 1, kIn);
-    linear_.bind({weight_.tensor(), dweight_.tensor(), row_amax_.tensor(), column_amax_.tensor()});
-    linear_.allocate(memory);
-  }
-
-  void compute(ops::Executor& run) {
-    const ProgramScope program(run.memory(), "linear");
-    linear_.measure_weight(run);
-    linear_.cast_weight(run);
-    LinearOperand x{.values = Buffer(nullptr, 0, x_.tensor())};
-    linear_.cast_input(run, InputUse::saved, x);
-    linear_.forward(run, x, y_.tensor(), InputUse::saved);
-    LinearOperand dy{.values = Buffer(nullptr, 0, dy_.tensor())};
-    linear_.cast_gradient(run, dy);
-    linear_.backward(run, x, dy, dx_.tensor(), false);
-  }
-
-  Memory planning_;  // destroyed after the buffers that it gave out
-  std::unique_ptr<Memory> memory_;
-  Linear linear_;
-  Buffer weight_, dweight_, row_amax_, column_amax_, x_, y_, dx_, dy_;
-  std::unique_ptr<ops::Executor> run_;
-};
+std::vector<bf16> narrowed(const Vector& values) {
+  std::vector<bf16> narrow(values.size());
+  std::ranges::transform(values, narrow.begin(), [](double value) { return to_bf16(static_cast<float>(value)); });
+  return narrow;
+}
 
 class LinearAgainstOracle : public testing::TestWithParam<LinearCase> {};
 
@@ -112,21 +57,19 @@ TEST_P(LinearAgainstOracle, OutputAndGradients) {
   const Vector dy = random_matrix("dy", kTokens, kOut);
   const Vector y = ops::reference::gemm(x, weight, kTokens, kOut, kIn);
   const auto gradients = ops::reference::linear_backward(dy, x, weight, kTokens, kIn, kOut);
-  const auto backend = ops::make_cpu_backend(2);
-  for (const auto& [weight_codes, saved_input] :
-       {std::pair{WeightCodes::cached, SavedInput::codes}, std::pair{WeightCodes::per_use, SavedInput::bf16}}) {
+  for (const WeightCodes weight_codes : {WeightCodes::cached, WeightCodes::per_use}) {
     PrecisionPlan plan(precision(linear.recipe, linear.family));
-    LinearRun run(plan.decide("linear", kTokens, kOut, kIn), weight_codes, saved_input, *backend);
-    run.compute(x, weight, dy);
-    const double output = sqnr(run.y(), y);
-    const double input_gradient = sqnr(run.dx(), gradients.dx);
-    const double weight_gradient = sqnr(run.dweight(), gradients.dweight);
+    const LinearStep step = run_linear({kTokens, kOut, kIn}, plan.decide("linear", kTokens, kOut, kIn), weight_codes,
+                                       {narrowed(x), narrowed(weight), narrowed(dy)});
+    const double output = sqnr(step.y, y);
+    const double input_gradient = sqnr(step.dx, gradients.dx);
+    const double weight_gradient = sqnr(step.dweight, gradients.dweight);
     fmt::print("output {:.1f} dB, input gradient {:.1f} dB, weight gradient {:.1f} dB\n", output, input_gradient,
                weight_gradient);
     EXPECT_GE(output, linear.output);
     EXPECT_GE(input_gradient, linear.input_gradient);
     EXPECT_GE(weight_gradient, linear.weight_gradient);
-    EXPECT_EQ(run.fp8_codes_used() > 0, std::string_view(linear.recipe) != "bf16");
+    EXPECT_EQ(step.forward.left.codes.empty(), std::string_view(linear.recipe) == "bf16");
   }
 }
 

@@ -1,6 +1,7 @@
 // Which layer computes in which precision, and the reason that the printed table gives.
 #include "model/precision.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -133,6 +134,79 @@ TEST(PrecisionPlan, AnFp8RecipeThatConvertsNothingIsAnError) {
   EXPECT_EQ(error_of(plan),
             "recipe rowwise converts no layer: layers.0.attention.wqkv stays in bf16 because of \"N <= 2048\"; set "
             "precision.min_size = 0 to convert small layers too");
+}
+
+/// "fast full full" for forward, dgrad and wgrad: as the table says, which is what a layer gets.
+std::string accumulations(const PrecisionOptions& options) {
+  PrecisionPlan plan(options);
+  const LinearPrecision precision = plan.decide("w", 128, 4096, 4096);
+  const auto products = plan.products();
+  EXPECT_EQ(precision.recipe->forward.accumulation, products[0].accumulation);
+  EXPECT_EQ(precision.recipe->dgrad.accumulation, products[1].accumulation);
+  EXPECT_EQ(precision.recipe->wgrad.accumulation, products[2].accumulation);
+  return fmt::format("{} {} {}", fp8::name(products[0].accumulation), fp8::name(products[1].accumulation),
+                     fp8::name(products[2].accumulation));
+}
+
+TEST(PrecisionPlan, AccumulationIsTheRecipesUnlessSaidOtherwise) {
+  PrecisionOptions rowwise = options("rowwise");
+  EXPECT_EQ(accumulations(rowwise), "fast full full");
+  rowwise.accumulation.forward = fp8::Accumulation::full;
+  EXPECT_EQ(accumulations(rowwise), "full full full");
+  rowwise.accumulation.dgrad = fp8::Accumulation::fast;
+  EXPECT_EQ(accumulations(rowwise), "full fast full");
+  rowwise.accumulation.wgrad = fp8::Accumulation::fast;
+  EXPECT_EQ(accumulations(rowwise), "full fast fast");
+  EXPECT_EQ(fp8::find_recipe("rowwise")->forward.accumulation, fp8::Accumulation::fast) << "a recipe is constant";
+}
+
+TEST(PrecisionPlan, LayersInBf16HaveNoAccumulationToChoose) {
+  PrecisionOptions everything_fast = options("rowwise");
+  everything_fast.accumulation = {fp8::Accumulation::fast, fp8::Accumulation::fast, fp8::Accumulation::fast};
+  PrecisionPlan plan(everything_fast);
+  const LinearPrecision small = plan.decide("w", 128, 64, 64);
+  EXPECT_FALSE(small.is_fp8());
+  EXPECT_EQ(small.recipe->forward.accumulation, fp8::Accumulation::full);
+}
+
+TEST(PrecisionPlan, FastAccumulationOfAProductInBf16IsAnError) {
+  PrecisionOptions hp_wgrad = options("rowwise_hp_wgrad");
+  hp_wgrad.accumulation.wgrad = fp8::Accumulation::full;
+  PrecisionPlan full(hp_wgrad);
+  (void)full.decide("w", 128, 4096, 4096);
+  EXPECT_EQ(error_of(full), "no error");
+  hp_wgrad.accumulation.wgrad = fp8::Accumulation::fast;
+  PrecisionPlan fast(hp_wgrad);
+  (void)fast.decide("w", 128, 4096, 4096);
+  EXPECT_EQ(error_of(fast),
+            "precision.accumulation_wgrad = \"fast\" has no effect: recipe rowwise_hp_wgrad computes wgrad in bf16, "
+            "whose sums are always full; set it to \"recipe\"");
+}
+
+TEST(PrecisionPlan, Bf16LeavesTheKeysOfFp8Alone) {
+  PrecisionOptions bf16 = options("bf16");
+  bf16.accumulation = {fp8::Accumulation::fast, fp8::Accumulation::fast, fp8::Accumulation::fast};
+  PrecisionPlan plan(bf16);
+  (void)plan.decide("w", 128, 4096, 4096);
+  EXPECT_EQ(error_of(plan), "no error");
+  EXPECT_EQ(accumulations(bf16), "full full full");
+}
+
+TEST(PrecisionPlan, ProductsNameTheirOperands) {
+  PrecisionOptions fnuz = options("tensorwise");
+  fnuz.family = fp8::FormatFamily::fnuz;
+  const auto tensorwise = PrecisionPlan(fnuz).products();
+  EXPECT_EQ(tensorwise[0].product, "forward");
+  EXPECT_EQ(tensorwise[0].left, "X e4m3fnuz one scale");
+  EXPECT_EQ(tensorwise[0].right, "W e4m3fnuz one scale");
+  EXPECT_EQ(tensorwise[1].product, "dgrad");
+  EXPECT_EQ(tensorwise[1].left, "dY e5m2fnuz one scale");
+  const auto hp_wgrad = PrecisionPlan(options("rowwise_hp_wgrad")).products();
+  EXPECT_EQ(hp_wgrad[1].left, "dY e4m3fn row scales");
+  EXPECT_EQ(hp_wgrad[1].right, "W e4m3fn one scale");
+  EXPECT_EQ(hp_wgrad[2].product, "wgrad");
+  EXPECT_EQ(hp_wgrad[2].left, "dY bf16");
+  EXPECT_EQ(hp_wgrad[2].right, "X bf16");
 }
 
 TEST(PrecisionPlan, Bf16ConvertsNothingAndThatIsNoError) {

@@ -53,6 +53,16 @@ TEST(ChooseFamily, WhatTheDeviceLacksIsRefusedNamingBoth) {
   EXPECT_EQ(refusal_of(Config::Fp8Format::ocp, fp8::FormatFamily::ocp), "");
 }
 
+TEST(PrecisionOptions, TakeTheAccumulationOfEachProduct) {
+  Config config;
+  config.precision.accumulation_forward = Config::Accumulation::full;
+  config.precision.accumulation_wgrad = Config::Accumulation::fast;
+  const AccumulationOverrides overrides = precision_options(config, fp8::FormatFamily::ocp).accumulation;
+  EXPECT_EQ(overrides.forward, fp8::Accumulation::full);
+  EXPECT_EQ(overrides.dgrad, std::nullopt);
+  EXPECT_EQ(overrides.wgrad, fp8::Accumulation::fast);
+}
+
 TEST(CheckFp8Max, OnlyTheFormatsOwnMaximumPasses) {
   Config config;
   for (const auto& [maximum, ocp, fnuz] :

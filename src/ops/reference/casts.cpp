@@ -26,11 +26,6 @@ auto with_format(Format format, Visit visit) {
   throw Failure("no FP8 format has the number {}", static_cast<int>(format));
 }
 
-double scale_inverse_of_row(std::span<const float> scale_inverse, Index row) {
-  if (scale_inverse.empty()) return 1;
-  return static_cast<double>(scale_inverse.size() == 1 ? scale_inverse[0] : scale_inverse[row]);
-}
-
 }  // namespace
 
 Vector widen(std::span<const bf16> x) {
@@ -95,6 +90,11 @@ Codes quantize_rows(std::span<const bf16> x, Index rows, Index cols, fp8::ScaleR
   return result;
 }
 
+double scale_inverse_of_row(std::span<const float> scale_inverse, Index row) {
+  if (scale_inverse.empty()) return 1;
+  return static_cast<double>(scale_inverse.size() == 1 ? scale_inverse[0] : scale_inverse[row]);
+}
+
 Vector dequantize(const Codes& codes, Format format, Index rows, Index cols) {
   Vector values = decode(codes.codes, format);
   for (Index r = 0; r < rows; ++r) {
@@ -112,6 +112,10 @@ bool overflows(float scaled, Format format) {
   });
 }
 
+bool becomes_zero(float scaled, Format format) {
+  return with_format(format, [&]<Format F>() { return fp8::decode(fp8::encode<F>(scaled)) == 0; });
+}
+
 }  // namespace
 
 CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale_inverse, Format format, Index rows,
@@ -120,7 +124,9 @@ CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale
   const auto max = static_cast<double>(fp8::info(format).max);
   for (Index r = 0; r < rows; ++r) {
     for (Index c = 0; c < cols; ++c) {
-      const double scaled = static_cast<double>(to_float(x[r * cols + c])) / scale_inverse_of_row(scale_inverse, r);
+      const auto value = static_cast<double>(to_float(x[r * cols + c]));
+      const double scaled = value / scale_inverse_of_row(scale_inverse, r);
+      if (value != 0 && becomes_zero(static_cast<float>(scaled), format)) ++counts.underflowed;
       if (overflows(static_cast<float>(scaled), format)) ++counts.overflowed;
       if (std::abs(scaled) > max) ++counts.saturated;
     }

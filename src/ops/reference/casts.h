@@ -42,14 +42,18 @@ template <typename T>
 /// One scale for all of x; the codes lie as the values do.
 [[nodiscard]] Codes quantize_tensor(std::span<const bf16> x, fp8::ScaleRule rule);
 
-/// codes * scale_inverse, [rows, cols]. An empty scale_inverse stands for ones; a single one is that of every row.
+/// What the codes of a row are multiplied by. An empty scale_inverse stands for ones; a single one is that of every
+/// row.
+[[nodiscard]] double scale_inverse_of_row(std::span<const float> scale_inverse, Index row);
+/// codes * scale_inverse, [rows, cols].
 [[nodiscard]] Vector dequantize(const Codes& codes, fp8::Format format, Index rows, Index cols);
 
 struct CastCounts {
-  std::uint64_t saturated = 0;   ///< |x / scale_inverse| above the format's largest value, infinities included
-  std::uint64_t overflowed = 0;  ///< NaN or infinite after a non-saturating cast
+  std::uint64_t saturated = 0;    ///< |x / scale_inverse| above the format's largest value, infinities included
+  std::uint64_t overflowed = 0;   ///< NaN or infinite after a non-saturating cast
+  std::uint64_t underflowed = 0;  ///< not zero, but its code is
 };
-/// x [rows, cols]; scale_inverse as in dequantize().
+/// x [rows, cols]; scale_inverse as in scale_inverse_of_row().
 [[nodiscard]] CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale_inverse,
                                          fp8::Format format, Index rows, Index cols);
 
