@@ -1,5 +1,9 @@
 // A training from start to end: what it prints, what it leaves, and how it says that numbers went wrong.
+#include <algorithm>
+#include <sstream>
+
 #include "cli/cli_fixture.h"
+#include "io/files.h"
 
 namespace octet::test {
 namespace {
@@ -113,6 +117,45 @@ TEST_F(Train, DemonstrationCountsTheDamage) {
   EXPECT_EQ(shown.at("fault"), "fnuz_max_448");
   EXPECT_GT(shown.at("saturated_share").get<double>(), 0.0);
   EXPECT_TRUE(contains(shown.at("refused_message").get<std::string>(), "precision.fp8_max = 448"));
+}
+
+TEST_F(Train, ShadowWatchesSomeStepsAndChangesNone) {
+  succeed(train("plain"));
+  const std::string out = succeed(train("watched", {"--shadow", "bf16", "--shadow-every", "2"}));
+  EXPECT_EQ(trajectory("watched"), trajectory("plain"));
+  for (const char* part : {"watch of step 2: worst output ", "watch of step 4", "watch of step 6", " in bf16 "}) {
+    EXPECT_TRUE(contains(out, part)) << part;
+  }
+  const auto memory = run_json("watched").at("memory");
+  EXPECT_EQ(memory.at("planned_bytes"), memory.at("measured_bytes"));
+  const std::string lines = read_file(path("watched/watch.jsonl"));
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 3);
+  const auto first = nlohmann::json::parse(lines.substr(0, lines.find('\n')));
+  EXPECT_EQ(first.at("step"), 2);
+  EXPECT_EQ(first.at("layers").size(), run_json("watched").at("precision").at("layers").size());
+  EXPECT_GT(first.at("layers").at(0).at("output_sqnr_db").get<double>(), 15);
+  EXPECT_FALSE(std::filesystem::exists(path("plain/watch.jsonl")));
+  succeed({"report", "plain", "watched"});
+  EXPECT_TRUE(contains(read_file(path("report.html")), "Numerics watch"));
+}
+
+TEST_F(Train, AResumedRunIsWatchedOn) {
+  const Words shadow = {"--set", "schedule.decay=constant", "--shadow", "bf16", "--shadow-every", "2"};
+  succeed(train("whole", shadow));
+  succeed(train("parts", join({shadow, set("training.steps=3")})));
+  write("parts/watch.jsonl", read_file(path("parts/watch.jsonl")) + R"({"step":4,"layers":[]})" + "\n");
+  succeed(train("parts", join({shadow, {"--resume"}})));
+  const auto without_time = [&](const char* run) {
+    std::vector<nlohmann::json> steps;
+    std::istringstream lines(read_file(path(std::string(run) + "/watch.jsonl")));
+    for (std::string line; std::getline(lines, line);) {
+      steps.push_back(nlohmann::json::parse(line));
+      steps.back().erase("seconds");
+    }
+    return steps;
+  };
+  EXPECT_EQ(without_time("whole").size(), 3U);
+  EXPECT_EQ(without_time("parts"), without_time("whole"));
 }
 
 TEST_F(Train, NonFiniteStepEndsTheRunAndNamesTheTensor) {
