@@ -75,6 +75,15 @@ void Llama::watch_casts(CastCounts* counts) {
   head_.watch(counts);
 }
 
+std::vector<Linear*> Llama::linears() {
+  std::vector<Linear*> linears;
+  for (LlamaBlock& block : blocks_) {
+    for (Linear* linear : block.linears()) linears.push_back(linear);
+  }
+  linears.push_back(&head_);
+  return linears;
+}
+
 Residual Llama::embed(ops::Executor& run, const Batch& batch) const {
   const std::int64_t tokens = batch.shape.tokens();
   Buffer x = run.memory().allocate("embedded", DType::bf16, tokens, config_.dim, MemoryClass::activations);

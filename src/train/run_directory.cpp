@@ -13,8 +13,9 @@ namespace fs = std::filesystem;
 constexpr const char* kRunFile = "run.json";
 constexpr const char* kMetricsFile = "metrics.jsonl";
 
-/// Keeps the lines of steps up to `last_step`; a last line cut short by a kill goes too.
-void truncate_metrics(const fs::path& path, std::int64_t last_step) {
+}  // namespace
+
+void drop_lines_after(const fs::path& path, std::int64_t last_step) {
   std::ifstream lines(path);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
@@ -24,8 +25,6 @@ void truncate_metrics(const fs::path& path, std::int64_t last_step) {
   }
   write_file_atomically(path, kept);
 }
-
-}  // namespace
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   metrics_.open(path_ / kMetricsFile, std::ios::app);
@@ -45,7 +44,7 @@ RunDirectory RunDirectory::create(const fs::path& path) {
 }
 
 RunDirectory RunDirectory::resume(const fs::path& path, std::int64_t last_step) {
-  truncate_metrics(path / kMetricsFile, last_step);
+  drop_lines_after(path / kMetricsFile, last_step);
   return RunDirectory(path);
 }
 

@@ -32,4 +32,7 @@ class RunDirectory {
   std::ofstream metrics_;
 };
 
+/// Keeps the lines of a .jsonl file that are of steps up to `last_step`; a last line cut short by a kill goes too.
+void drop_lines_after(const std::filesystem::path& path, std::int64_t last_step);
+
 }  // namespace octet

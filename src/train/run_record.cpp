@@ -4,6 +4,7 @@
 #include "io/config_text.h"
 #include "io/files.h"
 #include "train/model_setup.h"
+#include "train/plan_choices.h"
 
 namespace octet {
 namespace {
@@ -81,9 +82,27 @@ ordered_json describe_precision(const Llama& model) {
 ordered_json describe_memory(const Engine& engine) {
   ordered_json categories = ordered_json::object();
   for (const auto& [memory_class, bytes] : engine.plan().at_peak()) categories[std::string(name(memory_class))] = bytes;
-  ordered_json described = {{"planned_bytes", engine.plan().arena_bytes}, {"categories", categories}};
+  const SavedForBackward saved = saved_for_backward(engine.plan());
+  ordered_json described = {{"planned_bytes", engine.plan().arena_bytes},
+                            {"categories", categories},
+                            {"saved_for_backward", {{"bytes", saved.bytes}, {"codes_bytes", saved.codes}}}};
   if (engine.measured_peak() > 0) described["measured_bytes"] = engine.measured_peak();
   return described;
+}
+
+ordered_json describe_optimizer(const Engine& engine, const Config& config) {
+  const ParameterBytes bytes = parameter_bytes(config);
+  ordered_json groups = ordered_json::array();
+  for (const ParameterGroupSize& size : parameter_group_sizes(config, engine.model())) {
+    groups.push_back({{"weight_decay", size.group.weight_decay},
+                      {"lr_scale", size.group.lr_scale},
+                      {"parameters", size.parameters},
+                      {"elements", size.elements}});
+  }
+  return {
+      {"bytes_per_parameter",
+       {{"weight", bytes.weight}, {"master", bytes.master}, {"gradient", bytes.gradient}, {"moments", bytes.moments}}},
+      {"groups", groups}};
 }
 
 ordered_json describe_model(const Llama& model, std::int64_t seq_len) {
@@ -119,6 +138,7 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   run["model"] = describe_model(engine.model(), config.training.seq_len);
   run["precision"] = describe_precision(engine.model());
   run["memory"] = describe_memory(engine);
+  run["optimizer"] = describe_optimizer(engine, config);
   if (!facts.records.is_null()) run["records"] = facts.records;
   if (result) run["result"] = describe_result(*result);
   if (demonstrates_fault && engine.measured_peak() > 0) run["demonstration"] = describe_demonstration(engine, config);

@@ -41,8 +41,10 @@ struct RunFacts {
 
 /// The precision table: {"recipe", "format", "layers_fp8", "layers": [...]}.
 [[nodiscard]] nlohmann::ordered_json describe_precision(const Llama& model);
-/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories"}.
+/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories", "saved_for_backward"}.
 [[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
+/// What is kept of each parameter and how the parameters group: {"bytes_per_parameter", "groups": [...]}.
+[[nodiscard]] nlohmann::ordered_json describe_optimizer(const Engine& engine, const Config& config);
 /// {"parameters", "flops_per_token"}.
 [[nodiscard]] nlohmann::ordered_json describe_model(const Llama& model, std::int64_t seq_len);
 

@@ -118,6 +118,7 @@ void Trainer::begin_or_resume() {
   }
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
+  if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
   facts_ = gather_facts(request_.loaded, path, request_.command_line);
 }
 
@@ -157,7 +158,7 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   phase.next("gradients");
   std::optional<ScaleWatch> scales;
   if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
-  const StepOutcome outcome = engine_.compute_gradients();
+  const StepOutcome outcome = compute_gradients(step);
   record.loss = outcome.loss;
   record.grad_norm = outcome.grad_norm;
   phase.next("optimizer");
@@ -172,6 +173,15 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   record.memory_bytes = resident_bytes();
   if (scales) events_->append(step, *scales);
   return record;
+}
+
+StepOutcome Trainer::compute_gradients(std::int64_t step) {
+  if (!watch_log_ || step % config_.precision.shadow_interval != 0) return engine_.compute_gradients();
+  const StepOutcome outcome = engine_.compute_watched_gradients();
+  const io::WatchedStep watched = describe_watched(engine_, step);
+  watch_log_->append(watched);
+  listener_.on_watch(watched);
+  return outcome;
 }
 
 void Trainer::handle_non_finite(io::StepMetrics& record) {

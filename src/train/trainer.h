@@ -16,6 +16,7 @@
 #include "train/recorder.h"
 #include "train/run_directory.h"
 #include "train/run_record.h"
+#include "train/watch_log.h"
 
 namespace octet {
 
@@ -44,6 +45,7 @@ class TrainListener {
   virtual void on_step(const io::StepMetrics& record, double seconds_left) = 0;
   virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
+  virtual void on_watch(const io::WatchedStep& watched) = 0;  ///< before its on_step
 };
 
 /// How a run ended. `signal` is what interrupted it, 0 for the wall-clock limit.
@@ -71,6 +73,7 @@ class Trainer {
   [[nodiscard]] std::filesystem::path profile_path() const { return request_.run_directory / "profile.json"; }
   [[nodiscard]] io::StepMetrics run_step(std::int64_t step);
   [[nodiscard]] io::StepMetrics train_step(std::int64_t step);
+  [[nodiscard]] StepOutcome compute_gradients(std::int64_t step);
   void handle_non_finite(io::StepMetrics& record);
   void append(const io::StepMetrics& record);
   [[nodiscard]] bool validates_after(std::int64_t step) const;
@@ -90,7 +93,8 @@ class Trainer {
   std::optional<Loader> loader_;
   std::optional<ValidationLoader> validation_;
   std::optional<RunDirectory> directory_;
-  std::optional<EventLog> events_;  ///< with logging.tensorboard
+  std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
+  std::optional<EventLog> events_;     ///< with logging.tensorboard
   std::optional<Profile> profile_;
   std::optional<Recorder> recorder_;
   RunFacts facts_;

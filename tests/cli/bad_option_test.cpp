@@ -49,6 +49,13 @@ TEST_F(BadOption, Record) {
   refuses(train("run", {"--record", "losses", "--record-every", "2"}), {"--record-every 2", "no effect on losses"});
 }
 
+TEST_F(BadOption, Shadow) {
+  refuses(train("run", {"--shadow", "fp8"}), {"precision.shadow must be none or bf16", "\"fp8\""});
+  refuses(train("run", {"--shadow", "bf16"}), {"precision.shadow_interval = 100", "training.steps = 6", "no step"});
+  refuses(train("run", {"--shadow", "bf16", "--shadow-every", "0"}), {"precision.shadow_interval must be 1 to"});
+  refuses(train("run", {"--shadow-every", "2"}), {"--shadow-every", "--shadow"});
+}
+
 TEST_F(BadOption, Generate) {
   refuses({"generate", "nowhere", "--prompt", "a"}, {"nowhere", "check the path"});
   succeed(train("run", set("training.steps=1")));

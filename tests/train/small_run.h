@@ -20,6 +20,7 @@ class SilentListener : public TrainListener {
   void on_step(const io::StepMetrics&, double) override {}
   void on_checkpoint(const std::filesystem::path&, std::int64_t) override {}
   void on_skip(std::int64_t, const std::string&) override {}
+  void on_watch(const io::WatchedStep&) override {}
 };
 
 class SmallRuns : public testing::Test {

@@ -24,6 +24,7 @@ class Heard final : public TrainListener {
   void on_checkpoint(const std::filesystem::path&, std::int64_t step) override {
     events.push_back(fmt::format("checkpoint {}", step));
   }
+  void on_watch(const io::WatchedStep& watched) override { events.push_back(fmt::format("watched {}", watched.step)); }
   void on_skip(std::int64_t step, const std::string& first) override {
     EXPECT_FALSE(first.empty());
     events.push_back(fmt::format("skip {}", step));
