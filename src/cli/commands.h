@@ -7,6 +7,7 @@ namespace octet::cli {
 
 /// Exit codes: 0 done, 1 a failure, 2 a user's mistake, 128 + signal when interrupted.
 inline constexpr int kExitFailure = 1;
+inline constexpr int kExitDifferent = 1;  ///< of octet compare, as of diff
 inline constexpr int kExitUserError = 2;
 
 /// What a command leaves for main to return.
@@ -24,5 +25,6 @@ void add_generate(CLI::App& app);
 void add_config(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_report(CLI::App& app, Session& session);
+void add_compare(CLI::App& app, Session& session);
 
 }  // namespace octet::cli

@@ -6,22 +6,29 @@
 #include <cstdio>
 
 #include "cli/plan_text.h"
+#include "io/watch_summary.h"
 
 namespace octet::cli {
 
-Console::Console(std::int64_t interval, std::int64_t seq_len)
-    : interval_(interval), seq_len_(seq_len), terminal_(isatty(STDOUT_FILENO) != 0) {}
+Console::Console(const Config& config) : config_(config), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 void Console::on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) {
   last_step_ = last_step;
-  fmt::print("device      {}: {}\n{}{}{}", engine.backend().name(), engine.backend().device().description(),
-             model_text(engine, seq_len_), precision_text(engine.model().precision()), memory_text(engine));
+  fmt::print("{}", plan_text(engine, config_, PlanDetail::brief));
   if (first_step > 1) fmt::print("resuming at step {}\n", first_step);
   std::fflush(stdout);
 }
 
-void Console::on_step(const StepRecord& record, double seconds_left) {
-  const bool plain = record.step == 1 || record.step % interval_ == 0 || record.step == last_step_ || record.val_loss;
+void Console::on_records(const RecordPlan& plan) {
+  const auto bytes = [](std::uint64_t count) { return bytes_text(static_cast<double>(count)); };
+  fmt::print("records     {} files of {} will take {}{}\n", plan.records, bytes(plan.bytes_each), bytes(plan.bytes()),
+             plan.free_bytes ? "; " + bytes(*plan.free_bytes) + " are free" : "");
+  std::fflush(stdout);
+}
+
+void Console::on_step(const io::StepMetrics& record, double seconds_left) {
+  const bool plain =
+      record.step == 1 || record.step % config_.logging.interval == 0 || record.step == last_step_ || record.val_loss;
   if (!terminal_ && !plain) return;
   std::string line =
       fmt::format("step {:>{}}/{}  loss {:.4f}  grad norm {:.3f}  lr {:.2e}  {:.0f} tokens/s  {} left", record.step,
@@ -47,6 +54,13 @@ void Console::on_checkpoint(const std::filesystem::path& directory, std::int64_t
 void Console::on_skip(std::int64_t step, const std::string& first_non_finite) {
   end_updating_line();
   fmt::print("step {} skipped: the first NaN or inf is in {}\n", step, first_non_finite);
+  std::fflush(stdout);
+}
+
+void Console::on_watch(const io::WatchedStep& watched) {
+  end_updating_line();
+  fmt::print("watch of step {}: {}; loss {:.4f}, in bf16 {:.4f}\n", watched.step, io::watch_summary(watched),
+             watched.loss, watched.loss_bf16);
   std::fflush(stdout);
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/memory_text.h"
+
 namespace octet::cli {
 namespace {
 
@@ -60,32 +62,6 @@ std::vector<Row> join(const std::vector<LayerChoice>& table) {
   return rows;
 }
 
-}  // namespace
-
-std::string bytes_text(double bytes) {
-  constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < units.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 2, units[unit]);
-}
-
-std::string count_text(double count) {
-  if (count >= 1e12) return fmt::format("{:.2f} T", count / 1e12);
-  if (count >= 1e9) return fmt::format("{:.2f} B", count / 1e9);
-  if (count >= 1e6) return fmt::format("{:.2f} M", count / 1e6);
-  return fmt::format("{:.0f}", count);
-}
-
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  if (whole >= 3600) return fmt::format("{} h {:02} m", whole / 3600, whole / 60 % 60);
-  if (whole >= 60) return fmt::format("{} m {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} s", whole);
-}
-
 std::string model_text(const Engine& engine, std::int64_t seq_len) {
   const Llama& model = engine.model();
   const LlamaConfig& config = model.config();
@@ -116,16 +92,40 @@ std::string precision_text(const PrecisionPlan& precision) {
   return text;
 }
 
-std::string memory_text(const Engine& engine) {
-  const MemoryPlan& plan = engine.plan();
-  std::string text =
-      fmt::format("memory      {} planned in one arena\n", bytes_text(static_cast<double>(plan.arena_bytes)));
-  std::size_t held = 0;
-  for (const auto& [memory_class, bytes] : plan.at_peak()) {
-    held += bytes;
-    text += fmt::format("  {:<14} {:>12}\n", name(memory_class), bytes_text(static_cast<double>(bytes)));
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
   }
-  text += fmt::format("  {:<14} {:>12}\n", "fragmentation", bytes_text(static_cast<double>(plan.arena_bytes - held)));
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 2, units[unit]);
+}
+
+std::string count_text(double count) {
+  if (count >= 1e15) return fmt::format("{:.2f} P", count / 1e15);
+  if (count >= 1e12) return fmt::format("{:.2f} T", count / 1e12);
+  if (count >= 1e9) return fmt::format("{:.2f} B", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.2f} M", count / 1e6);
+  return fmt::format("{:.0f}", count);
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{} h {:02} m", whole / 3600, whole / 60 % 60);
+  if (whole >= 60) return fmt::format("{} m {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+std::string plan_text(const Engine& engine, const Config& config, PlanDetail detail) {
+  std::string text = fmt::format("device      {}: {}\n{}{}{}", engine.backend().name(),
+                                 engine.backend().device().description(), model_text(engine, config.training.seq_len),
+                                 precision_text(engine.model().precision()), memory_text(engine));
+  if (detail == PlanDetail::full) {
+    text += choices_text(config, weigh_choices(config)) + optimizer_text(engine, config) + cards_text(config);
+  }
   return text;
 }
 

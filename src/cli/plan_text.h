@@ -14,9 +14,11 @@ namespace octet::cli {
 /// "2 h 05 m", "3 m 20 s", "12 s".
 [[nodiscard]] std::string duration_text(double seconds);
 
-[[nodiscard]] std::string model_text(const Engine& engine, std::int64_t seq_len);
-/// One line per layer; layers that differ only in their number are joined as layers.0-31.
-[[nodiscard]] std::string precision_text(const PrecisionPlan& precision);
-[[nodiscard]] std::string memory_text(const Engine& engine);
+/// How much of a plan is told: what is, or also what other choices would come to and what one GPU holds.
+enum class PlanDetail : std::uint8_t { brief, full };
+
+/// Device, model, precision table and memory plan of a run. In the precision table, layers that differ only in their
+/// number are joined as layers.0-31.
+[[nodiscard]] std::string plan_text(const Engine& engine, const Config& config, PlanDetail detail);
 
 }  // namespace octet::cli

@@ -12,6 +12,7 @@
 #include "cli/signals.h"
 #include "core/error.h"
 #include "train/model_setup.h"
+#include "train/plan_record.h"
 #include "train/trainer.h"
 
 namespace octet::cli {
@@ -20,8 +21,10 @@ namespace {
 struct TrainOptions {
   std::string config;
   std::vector<std::string> set;
-  std::string recipe, fp8_format, device, run_directory, resume, demonstrate;
+  std::string recipe, fp8_format, device, run_directory, resume, demonstrate, shadow;
+  std::string profile, record;
   std::optional<double> max_minutes;
+  std::optional<std::int64_t> record_every, shadow_every;
   bool dry_run = false;
   bool json = false;
 };
@@ -32,6 +35,8 @@ std::vector<std::string> overrides_of(const TrainOptions& options) {
   if (!options.recipe.empty()) overrides.push_back("precision.recipe=" + options.recipe);
   if (!options.fp8_format.empty()) overrides.push_back("precision.fp8_format=" + options.fp8_format);
   if (!options.device.empty()) overrides.push_back("runtime.device=" + options.device);
+  if (!options.shadow.empty()) overrides.push_back("precision.shadow=" + options.shadow);
+  if (options.shadow_every) overrides.push_back(fmt::format("precision.shadow_interval={}", *options.shadow_every));
   if (options.max_minutes) overrides.push_back(fmt::format("training.max_minutes={}", *options.max_minutes));
   return overrides;
 }
@@ -41,21 +46,28 @@ std::filesystem::path run_directory_of(const TrainOptions& options) {
   return std::filesystem::path("runs") / std::filesystem::path(options.config).stem();
 }
 
+nlohmann::ordered_json plan_json(const Engine& engine, const Config& config) {
+  nlohmann::ordered_json cards = nlohmann::ordered_json::array();
+  CapacityPlanner planner(config);
+  for (const Card& card : kCards) cards.push_back(describe_capacity(planner.of(card)));
+  return {{"model", describe_model(engine.model(), config.training.seq_len)},
+          {"precision", describe_precision(engine.model())},
+          {"memory", describe_memory(engine)},
+          {"choices", describe_choices(weigh_choices(config))},
+          {"optimizer", describe_optimizer(engine, config)},
+          {"cards", cards}};
+}
+
 void print_plan(const TrainOptions& options, const LoadedConfig& loaded) {
   const Config& config = loaded.config;
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
   const Engine engine(config, std::move(backend), std::move(model));
   if (options.json) {
-    const nlohmann::ordered_json plan = {{"model", describe_model(engine.model(), config.training.seq_len)},
-                                         {"precision", describe_precision(engine.model())},
-                                         {"memory", describe_memory(engine)}};
-    fmt::print("{}\n", plan.dump(2));
-    return;
+    fmt::print("{}\n", plan_json(engine, config).dump(2));
+  } else {
+    fmt::print("{}", plan_text(engine, config, PlanDetail::full));
   }
-  fmt::print("device      {}: {}\n{}{}{}", engine.backend().name(), engine.backend().device().description(),
-             model_text(engine, config.training.seq_len), precision_text(engine.model().precision()),
-             memory_text(engine));
 }
 
 constexpr const char* kResume = "yes";  // --resume with nothing behind it
@@ -71,16 +83,40 @@ std::string check_resume(const std::string& text) {
   return fmt::format("takes nothing or \"auto\", not \"{}\": put --resume behind the configuration", text);
 }
 
+constexpr const char* kRecordLosses = "losses";
+
+/// What --record and --record-every ask for. Losses need no record of their own: metrics.jsonl has them bit for bit.
+RecordRequest record_request(const TrainOptions& options, std::int64_t steps) {
+  const std::int64_t every = options.record_every.value_or(1);
+  if (options.record_every && options.record == kRecordLosses) {
+    throw UserError("--record-every {} has no effect on losses, which metrics.jsonl keeps of every step: remove it",
+                    every);
+  }
+  if (every > steps) {
+    throw UserError("--record-every {} records nothing: the run ends at step {} (training.steps)", every, steps);
+  }
+  const bool all = options.record == "all";
+  return {all || options.record == "gradients", all || options.record == "weights", every};
+}
+
+TrainRequest train_request(const TrainOptions& options, const LoadedConfig& loaded, const Session& session) {
+  const std::int64_t steps = loaded.config.training.steps;
+  TrainRequest request{loaded, run_directory_of(options), resume_mode(options.resume),
+                       std::vector<std::string>(session.argv, session.argv + session.argc),
+                       !options.demonstrate.empty()};
+  if (!options.profile.empty()) request.profile = parse_step_range("--profile", options.profile, steps);
+  request.record = record_request(options, steps);
+  return request;
+}
+
 void run_training(const TrainOptions& options, const LoadedConfig& loaded, Session& session) {
   if (!options.demonstrate.empty() && options.demonstrate != "fnuz_max_448") {
     throw UserError("--demonstrate \"{}\" is unknown: the one fault it shows is fnuz_max_448", options.demonstrate);
   }
   const Config& config = loaded.config;
-  Console console(config.logging.interval, config.training.seq_len);
+  Console console(config);
   catch_stop_signals();
-  Trainer trainer({loaded, run_directory_of(options), resume_mode(options.resume),
-                   std::vector<std::string>(session.argv, session.argv + session.argc), !options.demonstrate.empty()},
-                  console, pending_stop_signal);
+  Trainer trainer(train_request(options, loaded, session), console, pending_stop_signal);
   const TrainOutcome outcome = trainer.train();
   const std::string directory = run_directory_of(options).string();
   if (outcome.finished) {
@@ -112,6 +148,19 @@ void add_train(CLI::App& app, Session& session) {
       ->default_str(kResume)
       ->check(check_resume, "");
   command->add_option("--max-minutes", options->max_minutes, "Checkpoint and stop after this many minutes");
+  command->add_option("--profile", options->profile,
+                      "Write RUN/profile.json, a trace of some steps: --profile steps=10-12");
+  CLI::Option* record =
+      command->add_option("--record", options->record, "Keep what octet compare reads, in RUN/records")
+          ->check(CLI::IsMember({kRecordLosses, "gradients", "weights", "all"}));
+  command->add_option("--record-every", options->record_every, "With --record: every so many steps (default 1)")
+      ->check(CLI::PositiveNumber)
+      ->needs(record);
+  CLI::Option* shadow = command->add_option("--shadow", options->shadow,
+                                            "precision.shadow: bf16 computes some steps in bf16 too and writes "
+                                            "RUN/watch.jsonl on the difference, layer by layer");
+  command->add_option("--shadow-every", options->shadow_every, "With --shadow: precision.shadow_interval (default 100)")
+      ->needs(shadow);
   command->add_option("--demonstrate", options->demonstrate, "Train with a known fault on purpose: fnuz_max_448");
   command->add_flag("--dry-run", options->dry_run,
                     "Print parameters, FLOPs, precision table and memory plan, then stop");

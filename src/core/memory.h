@@ -101,6 +101,8 @@ class Memory {
   [[nodiscard]] bool planning() const { return arena_ == nullptr; }
   /// One past the highest arena byte handed out so far: the plan's `arena_bytes` once every program has run.
   [[nodiscard]] std::size_t measured_peak() const { return measured_peak_; }
+  /// Bytes handed out and not yet given back, of a replay; persistent pieces count from their request on.
+  [[nodiscard]] std::size_t bytes_in_use() const { return bytes_in_use_; }
 
  private:
   friend class Buffer;
@@ -113,6 +115,7 @@ class Memory {
   std::int64_t clock_ = 0;
   std::shared_ptr<std::byte> arena_;
   std::size_t measured_peak_ = 0;
+  std::size_t bytes_in_use_ = 0;
 };
 
 /// A program's temporaries for as long as a scope lasts.

@@ -43,6 +43,11 @@ void check_config(const Config& config, const Origins& origins) {
                     setting(origins, "schedule.warmup_steps", config.schedule.warmup_steps),
                     setting(origins, "training.steps", config.training.steps));
   }
+  if (config.precision.shadow != Config::Shadow::none && config.precision.shadow_interval > config.training.steps) {
+    throw UserError("{} exceeds {}, so that no step is watched; watch more often or train for more",
+                    setting(origins, "precision.shadow_interval", config.precision.shadow_interval),
+                    setting(origins, "training.steps", config.training.steps));
+  }
   if (config.validation.interval > 0 && config.data.validation.empty()) {
     throw UserError("{} asks for validation, but data.validation is empty; name a file there or set the interval to 0",
                     setting(origins, "validation.interval", config.validation.interval));

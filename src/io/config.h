@@ -30,6 +30,7 @@ struct Config {
   enum class SavedInputs { codes, bf16 };
   enum class HeadPrecision { bf16, fp8 };
   enum class Accumulation { recipe, fast, full };
+  enum class Shadow { none, bf16 };
 
   struct RopeScaling {
     double factor = 1.0;
@@ -105,6 +106,8 @@ struct Config {
     Accumulation accumulation_dgrad = Accumulation::recipe;
     Accumulation accumulation_wgrad = Accumulation::recipe;
     double fp8_max = 0.0;
+    Shadow shadow = Shadow::none;
+    std::int64_t shadow_interval = 100;
     bool operator==(const Precision&) const = default;
   };
 
@@ -190,6 +193,9 @@ constexpr auto config_choices(Config::HeadPrecision) {
 }
 constexpr auto config_choices(Config::Accumulation) {
   return std::array<std::string_view, 3>{"recipe", "fast", "full"};
+}
+constexpr auto config_choices(Config::Shadow) {
+  return std::array<std::string_view, 2>{"none", "bf16"};
 }
 
 /// The TOML name of a choice: config_name(Config::Decay::sqrt) is "sqrt".

@@ -206,6 +206,12 @@ std::vector<ConfigField> precision_fields() {
       field<precision, &C::Precision::fp8_max>(
           "precision.fp8_max", optional, at_least(0),
           "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),
+      field<precision, &C::Precision::shadow>(
+          "precision.shadow", optional, any,
+          "the numerics watch: some steps are also computed in bf16, and watch.jsonl says how far each layer's results "
+          "in FP8 are from that; losses keep their bits"),
+      field<precision, &C::Precision::shadow_interval>("precision.shadow_interval", optional, between(1, max_steps),
+                                                       "steps between watched ones"),
   };
 }
 

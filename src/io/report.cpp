@@ -80,13 +80,15 @@ std::string render_report(std::span<const RunRecord> runs) {
   html += summary_section(comparison);
   html += charts_section(comparison);
   html += precision_section(comparison);
+  html += numerics_section(comparison);
   html += memory_section(comparison);
   html += machine_section(comparison);
   html += configuration_section(comparison);
   html += samples_section(comparison);
   html += provenance_section(comparison);
   return html +
-         "<footer><p>Written by Octet from run.json and metrics.jsonl of each run.</p></footer></main></body></html>\n";
+         "<footer><p>Written by Octet from run.json, metrics.jsonl and watch.jsonl of each "
+         "run.</p></footer></main></body></html>\n";
 }
 
 }  // namespace octet::io

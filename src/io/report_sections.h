@@ -15,6 +15,9 @@ namespace octet::io {
 /// Layer by layer the precision and the reason for it, one folded table per run.
 [[nodiscard]] std::string precision_section(const Comparison& comparison);
 
+/// Layer by layer how far the last watched step was from bf16; empty where no run was watched.
+[[nodiscard]] std::string numerics_section(const Comparison& comparison);
+
 /// Planned and measured memory with the categories of the plan, runs side by side.
 [[nodiscard]] std::string memory_section(const Comparison& comparison);
 

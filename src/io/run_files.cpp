@@ -1,4 +1,5 @@
-// Reads run.json and metrics.jsonl: every field is checked for presence, type and range where it is read.
+// Reads run.json, metrics.jsonl and watch.jsonl: every field is checked for presence, type and range where it is read.
+// Writes the lines of the latter two.
 #include "io/run_files.h"
 
 #include <array>
@@ -18,7 +19,12 @@ namespace {
 using Json = nlohmann::ordered_json;  // keeps the order in which the run wrote its configuration
 
 constexpr int kMaxDepth = 32;
+constexpr const char* kWatchFile = "watch.jsonl";
 constexpr std::string_view kRemedy = "train this run again or leave it out of the report";
+constexpr std::array<std::pair<std::string_view, double>, 3> kDecibelWords{
+    {{"equal", std::numeric_limits<double>::infinity()},
+     {"no_signal", -std::numeric_limits<double>::infinity()},
+     {"not_finite", std::numeric_limits<double>::quiet_NaN()}}};
 constexpr std::array<std::pair<std::string_view, RunStatus>, 4> kStatusNames{{{"running", RunStatus::running},
                                                                               {"finished", RunStatus::finished},
                                                                               {"interrupted", RunStatus::interrupted},
@@ -108,6 +114,22 @@ class Fields {
   [[nodiscard]] double number_or_nan(std::string_view key) const {
     if (contains(key) && !has(key)) return std::numeric_limits<double>::quiet_NaN();
     return number(key);
+  }
+
+  /// False where the field is absent.
+  [[nodiscard]] bool flag(std::string_view key) const {
+    if (!contains(key)) return false;
+    if (!get(key).is_boolean()) refuse(key, "must be true or false");
+    return get(key).get<bool>();
+  }
+
+  /// A number, or the word for one that JSON lacks.
+  [[nodiscard]] double decibels(std::string_view key) const {
+    if (get(key).is_number()) return number(key);
+    for (const auto& [word, value] : kDecibelWords) {
+      if (get(key) == word) return value;
+    }
+    refuse(key, "must be a number, \"equal\", \"no_signal\" or \"not_finite\"");
   }
 
   [[nodiscard]] Fields object(std::string_view key) const { return {get(key), file_, place(key)}; }
@@ -258,29 +280,75 @@ StepMetrics read_step(std::string_view line, const std::string& place) {
                    .tokens_per_second = fields.not_negative("tokens_per_second"),
                    .milliseconds = fields.not_negative("ms"),
                    .memory_bytes = fields.count("memory_bytes"),
-                   .val_loss = {}};
+                   .val_loss = {},
+                   .skipped = fields.flag("skipped")};
   if (fields.contains("val_loss")) step.val_loss = fields.number_or_nan("val_loss");
   return step;
 }
 
-void read_metrics(std::string_view text, const std::string& file, RunRecord& run) {
+std::optional<CastShares> read_shares(const Fields& layer, std::string_view cast) {
+  if (!layer.contains(cast)) return std::nullopt;
+  const Fields shares = layer.object(cast);
+  return CastShares{shares.share("saturated"), shares.share("underflowed")};
+}
+
+WatchedStep read_watched_step(std::string_view line, const std::string& place) {
+  const Json json = parse_strictly(line, place);
+  const Fields fields(json, place, "");
+  WatchedStep watched{.step = fields.count("step"),
+                      .seconds = fields.not_negative("seconds"),
+                      .loss_bf16 = fields.number_or_nan("loss_bf16"),
+                      .loss = fields.number_or_nan("loss"),
+                      .layers = {}};
+  const std::size_t layers = fields.array("layers").size();
+  for (std::size_t i = 0; i < layers; ++i) {
+    const Fields layer = fields.element("layers", i);
+    watched.layers.push_back({layer.text("layer"), layer.decibels("output_sqnr_db"),
+                              layer.decibels("input_gradient_sqnr_db"), layer.decibels("weight_gradient_sqnr_db"),
+                              read_shares(layer, "input"), read_shares(layer, "gradient"),
+                              read_shares(layer, "weight")});
+  }
+  return watched;
+}
+
+/// What the lines of a file hold, by step.
+template <typename Step>
+struct Lines {
+  std::vector<Step> steps;
+  std::int64_t half_written = 0;  // 1 where a kill has cut the last line short
+  std::int64_t superseded = 0;    // of steps that a resumed run went through again
+};
+
+template <typename Step>
+Lines<Step> read_lines(std::string_view text, const std::string& file,
+                       Step (*read)(std::string_view line, const std::string& place)) {
+  Lines<Step> lines;
   for (std::int64_t line_number = 1; !text.empty(); ++line_number) {
     const std::size_t end = text.find('\n');
     const bool whole = end != std::string_view::npos;
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(whole ? end + 1 : text.size());
     if (!whole && line.starts_with('{') && !Json::accept(line)) {  // the run was killed while it wrote this line
-      ++run.half_written_lines;
-      return;
+      ++lines.half_written;
+      break;
     }
-    const StepMetrics step = read_step(line, fmt::format("{}:{}", file, line_number));
+    Step step = read(line, fmt::format("{}:{}", file, line_number));
     // A run resumed from a checkpoint goes through the steps after it again; what it wrote last counts.
-    while (!run.metrics.empty() && run.metrics.back().step >= step.step) {
-      run.metrics.pop_back();
-      ++run.superseded_lines;
+    while (!lines.steps.empty() && lines.steps.back().step >= step.step) {
+      lines.steps.pop_back();
+      ++lines.superseded;
     }
-    run.metrics.push_back(step);
+    lines.steps.push_back(std::move(step));
   }
+  return lines;
+}
+
+Json decibels_json(double value) {
+  if (std::isfinite(value)) return value;
+  for (const auto& [word, meaning] : kDecibelWords) {
+    if (value == meaning) return word;
+  }
+  return "not_finite";
 }
 
 std::string read_file(const std::filesystem::path& file) {
@@ -302,16 +370,62 @@ std::string_view to_string(RunStatus status) {
   check_failed("a run status is one of four", std::source_location::current());
 }
 
-RunRecord parse_run(const std::filesystem::path& directory, std::string_view run_json, std::string_view metrics_jsonl) {
+Json number_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+std::string metrics_line(const StepMetrics& step) {
+  Json line = {{"step", step.step},
+               {"loss", number_or_null(step.loss)},
+               {"grad_norm", number_or_null(step.grad_norm)},
+               {"lr", step.learning_rate},
+               {"tokens_per_second", step.tokens_per_second},
+               {"ms", step.milliseconds},
+               {"memory_bytes", step.memory_bytes}};
+  if (step.val_loss) line["val_loss"] = number_or_null(*step.val_loss);
+  if (step.skipped) line["skipped"] = true;
+  return line.dump();
+}
+
+std::string watch_line(const WatchedStep& watched) {
+  Json layers = Json::array();
+  for (const LayerNumerics& layer : watched.layers) {
+    Json described = {{"layer", layer.layer},
+                      {"output_sqnr_db", decibels_json(layer.output_sqnr_db)},
+                      {"input_gradient_sqnr_db", decibels_json(layer.input_gradient_sqnr_db)},
+                      {"weight_gradient_sqnr_db", decibels_json(layer.weight_gradient_sqnr_db)}};
+    const auto add = [&](const char* cast, const std::optional<CastShares>& shares) {
+      if (shares) described[cast] = {{"saturated", shares->saturated}, {"underflowed", shares->underflowed}};
+    };
+    add("input", layer.input);
+    add("gradient", layer.gradient);
+    add("weight", layer.weight);
+    layers.push_back(std::move(described));
+  }
+  return Json{{"step", watched.step},
+              {"seconds", watched.seconds},
+              {"loss_bf16", number_or_null(watched.loss_bf16)},
+              {"loss", number_or_null(watched.loss)},
+              {"layers", std::move(layers)}}
+      .dump();
+}
+
+RunRecord parse_run(const std::filesystem::path& directory, std::string_view run_json, std::string_view metrics_jsonl,
+                    std::string_view watch_jsonl) {
   RunRecord run = read_run_json(run_json, (directory / "run.json").string());
   run.directory = directory;
-  read_metrics(metrics_jsonl, (directory / "metrics.jsonl").string(), run);
+  auto metrics = read_lines(metrics_jsonl, (directory / "metrics.jsonl").string(), read_step);
+  run.metrics = std::move(metrics.steps);
+  run.half_written_lines = metrics.half_written;
+  run.superseded_lines = metrics.superseded;
+  run.watched = read_lines(watch_jsonl, (directory / kWatchFile).string(), read_watched_step).steps;
   return run;
 }
 
 RunRecord read_run(const std::filesystem::path& directory) {
   const std::string run_json = read_file(directory / "run.json");
-  return parse_run(directory, run_json, read_file(directory / "metrics.jsonl"));
+  const std::string watch = std::filesystem::exists(directory / kWatchFile) ? read_file(directory / kWatchFile) : "";
+  return parse_run(directory, run_json, read_file(directory / "metrics.jsonl"), watch);
 }
 
 }  // namespace octet::io

@@ -1,9 +1,11 @@
-// What a training run leaves in its directory: run.json (what was run, where, and how it ended) and metrics.jsonl (one
-// line a step), read strictly into a RunRecord.
+// What a training run leaves in its directory: run.json (what was run, where, and how it ended), metrics.jsonl (one
+// line a step) and watch.jsonl (one line a watched step), read strictly into a RunRecord; and how the lines are
+// written.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +28,44 @@ struct StepMetrics {
   double milliseconds = 0;
   std::int64_t memory_bytes = 0;
   std::optional<double> val_loss;  // only at validated steps
+  bool skipped = false;            // the update was left out because of a NaN or inf
 };
+
+/// A number for JSON: null where it is not finite.
+[[nodiscard]] nlohmann::ordered_json number_or_null(double value);
+
+/// A line of metrics.jsonl without its end. Finite numbers come back from it with the same bits.
+[[nodiscard]] std::string metrics_line(const StepMetrics& step);
+
+/// What a cast did to its values: fractions of them, in [0, 1].
+struct CastShares {
+  double saturated = 0;    // clipped to the format's largest value
+  double underflowed = 0;  // not zero, but with a code that is
+
+  bool operator==(const CastShares&) const = default;
+};
+
+/// How far a layer's results are from those in bf16, as signal to quantization noise ratios in dB: infinite where both
+/// are equal, minus infinity where those in bf16 alone are zero, NaN where either holds a NaN or an infinity.
+struct LayerNumerics {
+  std::string layer;
+  double output_sqnr_db = 0;
+  double input_gradient_sqnr_db = 0;
+  double weight_gradient_sqnr_db = 0;
+  std::optional<CastShares> input, gradient, weight;  // absent in a layer that casts nothing
+};
+
+/// One line of watch.jsonl. Losses in nats per token of the watched micro-batch, NaN where the file has null.
+struct WatchedStep {
+  std::int64_t step = 0;
+  double seconds = 0;  // that the watch took beyond the step
+  double loss_bf16 = 0;
+  double loss = 0;
+  std::vector<LayerNumerics> layers;
+};
+
+/// A line of watch.jsonl without its end.
+[[nodiscard]] std::string watch_line(const WatchedStep& watched);
 
 /// A configuration value under its dotted key, written as JSON (strings without quotes), and where it was set.
 struct ConfigValue {
@@ -123,14 +162,16 @@ struct RunRecord {
   std::vector<StepMetrics> metrics;     // steps strictly increasing
   std::int64_t half_written_lines = 0;  // 1 where the last line of metrics.jsonl was cut short by a kill
   std::int64_t superseded_lines = 0;    // lines of steps that a resumed run went through again
+  std::vector<WatchedStep> watched;     // steps strictly increasing; empty where nothing was watched
 };
 
-/// Reads run.json and metrics.jsonl of `directory`. Fields that version 1 does not name are ignored.
-/// Throws UserError naming file, line and field where one is missing, of the wrong type or out of range.
+/// Reads run.json, metrics.jsonl and, where there is one, watch.jsonl of `directory`. Fields that version 1 does not
+/// name are ignored. Throws UserError naming file, line and field where one is missing, of the wrong type or out of
+/// range.
 [[nodiscard]] RunRecord read_run(const std::filesystem::path& directory);
 
 /// The same from text already in memory; `directory` is kept and named in errors, not read.
 [[nodiscard]] RunRecord parse_run(const std::filesystem::path& directory, std::string_view run_json,
-                                  std::string_view metrics_jsonl);
+                                  std::string_view metrics_jsonl, std::string_view watch_jsonl = {});
 
 }  // namespace octet::io

@@ -137,14 +137,18 @@ void Linear::make_columns(ops::Executor& run, std::string_view what, const fp8::
                 x.cols()});
 }
 
-void Linear::count(ops::Executor& run, const LinearOperand& operand, const fp8::Operand& form) const {
-  if (counts_ == nullptr) return;
-  const Tensor& x = operand.values.tensor();
+/// Codes of x were made: for whoever watches casts.
+void Linear::count(ops::Executor& run, LayerCast cast, const Tensor& x, const Codes& codes,
+                   const fp8::Operand& form) const {
+  const auto* scale_inverse = codes.scale_inverse.ptr<float>();
+  const fp8::Format format = precision_.rule(form.precision).format();
+  const bool one_scale = codes.axis == ops::ScaleAxis::tensor;
+  if (shadow_ != nullptr) shadow_->saw_cast(run, cast, x, scale_inverse, format, one_scale);
+  if (counts_ == nullptr || cast == LayerCast::weight) return;
   counts_->elements += static_cast<std::uint64_t>(x.numel());
-  auto* counters = counts_->saturated_and_overflowed.ptr<std::uint64_t>();
-  run(ops::CastStatistics{x.ptr<bf16>(), operand.rows.scale_inverse.ptr<float>(), counters, counters + 1,
-                          precision_.rule(form.precision).format(), x.rows(), x.cols(),
-                          form.scale_axis == ops::ScaleAxis::tensor});
+  auto* counts = counts_->counts.ptr<std::uint64_t>();
+  run(ops::CastStatistics{x.ptr<bf16>(), scale_inverse, counts, counts + 1, counts + 2, format, x.rows(), x.cols(),
+                          one_scale});
 }
 
 // ---- casts of weights -----------------------------------------------------------------------------------------------
@@ -183,6 +187,11 @@ void Linear::cast_weight(ops::Executor& run) const {
   run.observe(name_ + ".weight_scale", forward_codes_.scale_inverse.tensor());
 }
 
+void Linear::compute_in_bf16(bool in_bf16) {
+  precision_ = own_precision_;
+  if (in_bf16) precision_.recipe = std::make_shared<const fp8::Recipe>(*fp8::find_recipe("bf16"));
+}
+
 // ---- products -------------------------------------------------------------------------------------------------------
 
 void Linear::forward(ops::Executor& run, LinearOperand& x, const Tensor& y, InputUse use) const {
@@ -198,20 +207,23 @@ void Linear::forward(ops::Executor& run, LinearOperand& x, const Tensor& y, Inpu
   if (precision_.is_fp8()) {
     if (!x.rows) make_rows(run, "input_codes", product.left, saves_codes(use), x);
     run.observe(name_ + ".input_scale", x.rows.scale_inverse.tensor());
-    count(run, x, product.left);
+    count(run, LayerCast::input, x.values.tensor(), x.rows, product.left);
     if (!forward_codes_) {
       weight_codes = forward_weight_codes(run.memory());
       cast_weight_into(run, &weight_codes, nullptr);
       run.observe(name_ + ".weight_scale", weight_codes.scale_inverse.tensor());
     }
+    const Codes& w = forward_codes_ ? forward_codes_ : weight_codes;
+    count(run, LayerCast::weight, parameter_.weight, w, product.right);
     gemm.a = x.rows.operand();
-    gemm.b = forward_codes_ ? forward_codes_.operand() : weight_codes.operand();
+    gemm.b = w.operand();
   } else {
     gemm.a = bf16_operand(x.values.tensor(), false);
     gemm.b = bf16_operand(parameter_.weight, false);
   }
   run(gemm);
   run.observe(name_ + ".output", y);
+  if (shadow_ != nullptr) shadow_->saw_output(run, y);
   x.rows = {};
   if (saves_codes(use) && !x.columns) {
     make_columns(run, "input_codes_transposed", precision_.recipe->wgrad.right, x);
@@ -233,7 +245,7 @@ void Linear::dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) cons
   if (precision_.is_fp8()) {
     if (!dy.rows) make_rows(run, "gradient_codes", product.left, is_fp8(precision_.recipe->wgrad.left), dy);
     run.observe(name_ + ".gradient_scale", dy.rows.scale_inverse.tensor());
-    count(run, dy, product.left);
+    count(run, LayerCast::gradient, dy.values.tensor(), dy.rows, product.left);
     if (!dgrad_codes_) {
       weight_codes = dgrad_weight_codes(run.memory());
       cast_weight_into(run, nullptr, &weight_codes);
@@ -246,6 +258,7 @@ void Linear::dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) cons
   }
   run(gemm);
   run.observe(name_ + ".input_gradient", dx);
+  if (shadow_ != nullptr) shadow_->saw_input_gradient(run, dx);
   dy.rows = {};
 }
 
@@ -267,8 +280,10 @@ void Linear::wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool
     gemm.a = bf16_operand(dy.values.tensor(), true);
     gemm.b = bf16_operand(x.values.tensor(), true);
   }
+  if (shadow_ != nullptr) shadow_->weight_gradient_begins(run, parameter_.gradient);
   run(gemm);
   run.observe(name_ + ".weight_gradient", parameter_.gradient);
+  if (shadow_ != nullptr) shadow_->saw_weight_gradient(run, parameter_.gradient, gemm.k);
   dy.columns = {};
   x = {};
 }

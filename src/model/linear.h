@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "model/layer_shadow.h"
 #include "model/parameters.h"
 #include "model/precision.h"
 #include "ops/executor.h"
@@ -46,11 +47,11 @@ enum class InputUse : std::uint8_t {
 
 /// Counts what casts did to their inputs, over all layers that share it.
 struct CastCounts {
-  Buffer saturated_and_overflowed;  // [1, 2] u64, added up by CastStatistics
+  Buffer counts;  // [1, 3] u64, added up by CastStatistics: saturated, overflowed, underflowed
   std::uint64_t elements = 0;
 
-  [[nodiscard]] std::uint64_t saturated() const { return saturated_and_overflowed.ptr<std::uint64_t>()[0]; }
-  [[nodiscard]] std::uint64_t overflowed() const { return saturated_and_overflowed.ptr<std::uint64_t>()[1]; }
+  [[nodiscard]] std::uint64_t saturated() const { return counts.ptr<std::uint64_t>()[0]; }
+  [[nodiscard]] std::uint64_t overflowed() const { return counts.ptr<std::uint64_t>()[1]; }
 };
 
 class Linear {
@@ -61,6 +62,7 @@ class Linear {
       : name_(std::move(name)),
         n_(n),
         k_(k),
+        own_precision_(precision),
         precision_(precision),
         weight_codes_(weight_codes),
         saved_input_(saved_input) {}
@@ -94,9 +96,13 @@ class Linear {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t n() const { return n_; }
   [[nodiscard]] std::int64_t k() const { return k_; }
-  [[nodiscard]] const LinearPrecision& precision() const { return precision_; }
+  [[nodiscard]] const LinearPrecision& precision() const { return own_precision_; }
   /// From here on each activation and gradient cast of this layer is counted.
   void watch(CastCounts* counts) { counts_ = counts; }
+  /// From here on until null is given: `shadow` sees what forward and backward compute.
+  void report_to(LayerShadow* shadow) { shadow_ = shadow; }
+  /// From here on forward and backward leave codes aside, as the bf16 recipe does, or not. Cached codes stay.
+  void compute_in_bf16(bool in_bf16);
 
  private:
   [[nodiscard]] bool saves_codes(InputUse use) const;
@@ -111,19 +117,21 @@ class Linear {
   void cast_weight_into(ops::Executor& run, const Codes* forward, const Codes* dgrad) const;
   [[nodiscard]] Codes forward_weight_codes(Memory& memory) const;
   [[nodiscard]] Codes dgrad_weight_codes(Memory& memory) const;
-  void count(ops::Executor& run, const LinearOperand& operand, const fp8::Operand& form) const;
+  void count(ops::Executor& run, LayerCast cast, const Tensor& x, const Codes& codes, const fp8::Operand& form) const;
   void dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) const;
   void wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool accumulate) const;
 
   std::string name_;
   std::int64_t n_, k_;
-  LinearPrecision precision_;
+  LinearPrecision own_precision_;
+  LinearPrecision precision_;  // that it computes in now
   WeightCodes weight_codes_;
   SavedInput saved_input_;
   ParameterView parameter_;
   Codes forward_codes_;  // of W [n, k]
   Codes dgrad_codes_;    // of W^T [k, n]
   CastCounts* counts_ = nullptr;
+  LayerShadow* shadow_ = nullptr;
 };
 
 }  // namespace octet

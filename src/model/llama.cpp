@@ -75,6 +75,15 @@ void Llama::watch_casts(CastCounts* counts) {
   head_.watch(counts);
 }
 
+std::vector<Linear*> Llama::linears() {
+  std::vector<Linear*> linears;
+  for (LlamaBlock& block : blocks_) {
+    for (Linear* linear : block.linears()) linears.push_back(linear);
+  }
+  linears.push_back(&head_);
+  return linears;
+}
+
 Residual Llama::embed(ops::Executor& run, const Batch& batch) const {
   const std::int64_t tokens = batch.shape.tokens();
   Buffer x = run.memory().allocate("embedded", DType::bf16, tokens, config_.dim, MemoryClass::activations);
@@ -132,6 +141,7 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
   const std::int64_t dim = config_.dim;
   if (!accumulate) clear_summed_gradients(run);
 
+  auto phase = run.phase("forward");
   std::vector<LlamaBlock::Saved> saved(blocks_.size());
   Residual stream = embed(run, batch);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -139,6 +149,7 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
   }
   Final end = finish(run, std::move(stream), tokens);
 
+  phase.next("head and loss");
   Buffer dnormed = memory.allocate("dnormed", DType::bf16, tokens, dim, MemoryClass::activations);
   for_each_chunk(tokens, [&](std::int64_t begin, std::int64_t count) {
     const Tensor chunk = dnormed.tensor().row_range(begin, count);
@@ -147,6 +158,7 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
   });
   end.normed.reset();
 
+  phase.next("backward");
   const Linear& last = blocks_.back().w2();
   ResidualGradient gradient{.values = memory.allocate("final_dx", DType::bf16, tokens, dim, MemoryClass::activations)};
   last.expect_gradient(memory, tokens, gradient);

@@ -50,6 +50,8 @@ class Llama {
 
   /// From here on the casts of every layer are counted.
   void watch_casts(CastCounts* counts);
+  /// Every linear layer, in the order of the precision table: the head is the last.
+  [[nodiscard]] std::vector<Linear*> linears();
 
   [[nodiscard]] const LlamaConfig& config() const { return config_; }
   [[nodiscard]] const PrecisionPlan& precision() const { return precision_; }

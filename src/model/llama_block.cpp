@@ -72,6 +72,7 @@ void LlamaBlock::measure_weights(ops::Executor& run) const {
 }
 
 void LlamaBlock::cast_weights(ops::Executor& run) const {
+  const auto span = run.layer(name_);
   for (const Linear* linear : {&wqkv_, &wo_, &w13_, &w2_}) linear->cast_weight(run);
 }
 
@@ -83,6 +84,7 @@ void LlamaBlock::watch_casts(CastCounts* counts) {
 
 Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
                              Saved* saved) const {
+  const auto span = run.layer(name_);
   const Pass pass = saved != nullptr ? Pass::training : Pass::inference;
   Saved local;
   Saved& keep = saved != nullptr ? *saved : local;
@@ -243,6 +245,7 @@ void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const f
 
 ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                       ResidualGradient out, Saved saved, const Linear* below, bool accumulate) const {
+  const auto span = run.layer(name_);
   Memory& memory = run.memory();
   const std::int64_t tokens = shape.tokens();
   const std::int64_t dim = config_.dim;

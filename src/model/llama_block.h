@@ -1,6 +1,7 @@
 // One transformer block of Llama 3, forward and backward as flat lists of ops.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -79,6 +80,8 @@ class LlamaBlock {
 
   void watch_casts(CastCounts* counts);
 
+  /// In the order of the precision table.
+  [[nodiscard]] std::array<Linear*, 4> linears() { return {&wqkv_, &wo_, &w13_, &w2_}; }
   [[nodiscard]] const Linear& w2() const { return w2_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 

@@ -10,6 +10,7 @@
 
 #include "core/memory.h"
 #include "ops/backend.h"
+#include "ops/tracer.h"
 
 namespace octet::ops {
 
@@ -50,10 +51,15 @@ class Executor {
         throw UserError("{} cannot run {}: {}", backend_->name(), Op::name, reason);
       return;
     }
-    const auto begin = std::chrono::steady_clock::now();
+    const TraceClock::time_point begin = TraceClock::now();
     backend_->run(op, scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes())
                               : Workspace());
-    totals.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const TraceClock::time_point end = TraceClock::now();
+    totals.seconds += std::chrono::duration<double>(end - begin).count();
+    if (tracer_ != nullptr) {
+      tracer_->on_op(
+          {Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), begin, end, memory_->bytes_in_use()});
+    }
   }
 
   [[nodiscard]] Memory& memory() const { return *memory_; }
@@ -61,9 +67,16 @@ class Executor {
 
   /// Called by the model after each op whose result has a name worth reporting. Free where nobody watches.
   void observe(std::string_view name, const Tensor& tensor) const {
+    if (tracer_ != nullptr) tracer_->on_result(name);
     if (observer_ && !memory_->planning()) observer_(name, tensor);
   }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
+
+  /// Who hears of every op from here on; null: nobody.
+  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
+  /// Scopes that a tracer sees ops in: `const auto span = run.phase("forward");`.
+  [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, SpanKind::phase, name}; }
+  [[nodiscard]] Span layer(std::string_view name) const { return {tracer_, SpanKind::layer, name}; }
 
   [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return totals_; }
   void reset_totals() { totals_.clear(); }
@@ -74,6 +87,7 @@ class Executor {
   const Backend* backend_;
   Memory* memory_;
   Observer observer_;
+  Tracer* tracer_ = nullptr;
   std::map<std::string_view, OpTotals> totals_;
   std::uint64_t fp8_codes_used_ = 0;
 };

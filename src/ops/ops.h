@@ -283,14 +283,16 @@ struct Cast {
 };
 
 /// How a cast with one scale per row treated its input: counts go to `saturated` (|x * scale| above the format's
-/// largest value: a saturating cast clips it) and `overflowed` (a plain cast makes it NaN or infinity). Both are added
-/// to. Run where numbers are watched, not in every step.
+/// largest value: a saturating cast clips it), `overflowed` (a plain cast makes it NaN or infinity) and `underflowed`
+/// (x is not zero and |x * scale| at most half the smallest subnormal: its code is zero). All are added to. Run where
+/// numbers are watched, not in every step.
 struct CastStatistics {
   static constexpr std::string_view name = "cast_statistics";
   const bf16* x;               // [rows, cols]
   const float* scale_inverse;  // [rows], or [1] where `one_scale`
   std::uint64_t* saturated;    // [1]
   std::uint64_t* overflowed;   // [1]
+  std::uint64_t* underflowed;  // [1]
   fp8::Format format;
   std::int64_t rows, cols;
   bool one_scale;
@@ -432,11 +434,37 @@ struct FindNonFinite {
   [[nodiscard]] double bytes() const { return static_cast<double>(count) * static_cast<double>(size_of(dtype)); }
 };
 
+/// to = from, which do not overlap.
+struct Copy {
+  static constexpr std::string_view name = "copy";
+  const void* from;
+  void* to;
+  std::int64_t size;  // bytes
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(2 * size); }
+};
+
+/// How far x is from a reference: energies[0] += sum of reference^2, energies[1] += sum of (x - reference)^2, in
+/// double, in a fixed order, both tensors read once. Ten times the decimal logarithm of their ratio is the signal to
+/// quantization noise ratio in dB. NaN and inf stay visible.
+struct Difference {
+  static constexpr std::string_view name = "difference";
+  const void* reference;  // [n] bf16 or f32
+  const void* x;          // [n]
+  double* energies;       // [2]
+  std::int64_t count;
+  DType dtype;  // of both
+
+  [[nodiscard]] double flops() const { return static_cast<double>(count * 5); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(2 * count) * static_cast<double>(size_of(dtype)); }
+};
+
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
 using AllOps =
     List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
          AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, Maxima, Cast,
-         CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW, FindNonFinite>;
+         CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW, FindNonFinite, Copy, Difference>;
 
 }  // namespace octet::ops

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "io/config_text.h"
 #include "io/safetensors.h"
+#include "train/named_tensors.h"
 
 namespace octet {
 namespace {
@@ -17,95 +18,56 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr std::string_view kPartial = ".partial";
 
-/// One checkpoint tensor: rows of a parameter, in its values or a moment.
-struct Piece {
-  std::string name;
-  Tensor tensor;
-};
-
-/// The rows of each parameter under checkpoint names, in one of a slab's arrays.
-std::vector<Piece> pieces_of(const Parameters& parameters, std::string_view prefix,
-                             const Tensor& (Slab::*array)() const) {
-  std::vector<Piece> pieces;
-  for (const Slab& slab : parameters.slabs()) {
-    for (const Parameter& parameter : slab.parameters()) {
-      const Tensor whole = part_of((slab.*array)(), parameter);
-      std::int64_t row = 0;
-      for (const ParameterPart& part : parameter.parts) {
-        pieces.push_back({std::string(prefix) + part.name, whole.row_range(row, part.rows)});
-        row += part.rows;
-      }
-    }
-  }
-  return pieces;
-}
-
-std::vector<std::uint64_t> shape_of(const Piece& piece) {
-  const auto cols = static_cast<std::uint64_t>(piece.tensor.cols());
-  if (piece.tensor.rows() == 1) return {cols};
-  return {static_cast<std::uint64_t>(piece.tensor.rows()), cols};
-}
-
-std::span<std::byte> bytes_of(const Piece& piece) {
-  return {static_cast<std::byte*>(piece.tensor.raw()), piece.tensor.bytes()};
-}
-
-FileDType file_dtype(const Piece& piece) {
-  return piece.tensor.dtype() == DType::f32 ? FileDType::f32 : FileDType::bf16;
-}
-
-/// Fills a piece from a tensor of its shape: the same bytes, or fp32 from bf16 exactly, or bf16 from fp32 to nearest.
-void read_piece(const FileTensor& tensor, const Piece& piece) {
-  const std::span<std::byte> to = bytes_of(piece);
-  const auto count = static_cast<std::size_t>(piece.tensor.numel());
-  if (tensor.dtype == file_dtype(piece)) {
-    std::copy(tensor.bytes.begin(), tensor.bytes.end(), to.begin());
+/// Fills a parameter or moment from a tensor of its shape: the same bytes, or fp32 from bf16 exactly, or bf16 from fp32
+/// to nearest.
+void read_tensor(const FileTensor& tensor, const NamedTensor& named) {
+  const auto count = static_cast<std::size_t>(named.tensor.numel());
+  if (tensor.dtype == file_tensor(named).dtype) {
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(), static_cast<std::byte*>(named.tensor.raw()));
   } else if (tensor.dtype == FileDType::bf16) {
     for (std::size_t i = 0; i < count; ++i) {
       bf16 value;
       std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
-      piece.tensor.ptr<float>()[i] = to_float(value);
+      named.tensor.ptr<float>()[i] = to_float(value);
     }
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       float value = 0;
       std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
-      piece.tensor.ptr<bf16>()[i] = to_bf16(value);
+      named.tensor.ptr<bf16>()[i] = to_bf16(value);
     }
   }
 }
 
-void write_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
-  std::vector<FileTensor> tensors;
-  for (const Piece& piece : pieces) {
-    tensors.push_back({piece.name, file_dtype(piece), shape_of(piece), bytes_of(piece)});
-  }
-  write_safetensors(path, tensors, {{"format", "octet"}});
+void write_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
+  std::vector<FileTensor> written;
+  for (const NamedTensor& tensor : tensors) written.push_back(file_tensor(tensor));
+  write_safetensors(path, written, {{"format", "octet"}});
 }
 
 std::string shape_text(std::span<const std::uint64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Reads every piece; complains about the first few tensors that are missing or of another shape.
-void read_pieces(const fs::path& path, const std::vector<Piece>& pieces) {
+/// Fills every tensor; complains about the first few that are missing or of another shape.
+void read_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   if (!file.verify()) throw UserError("{} carries no checksums: it was not written by octet", path.string());
   std::vector<std::string> differences;
-  for (const Piece& piece : pieces) {
-    const FileTensor* tensor = file.find(piece.name);
-    const auto shape = shape_of(piece);
+  for (const NamedTensor& named : tensors) {
+    const FileTensor* tensor = file.find(named.name);
+    const FileTensor wanted = file_tensor(named);
     if (tensor == nullptr) {
-      differences.push_back(fmt::format("{} is missing", piece.name));
-    } else if (tensor->shape != shape || (tensor->dtype != FileDType::f32 && tensor->dtype != FileDType::bf16)) {
-      differences.push_back(fmt::format("{} is {}{}, the model has {}{}", piece.name, file_dtype_name(tensor->dtype),
-                                        shape_text(tensor->shape), file_dtype_name(file_dtype(piece)),
-                                        shape_text(shape)));
+      differences.push_back(fmt::format("{} is missing", named.name));
+    } else if (tensor->shape != wanted.shape || (tensor->dtype != FileDType::f32 && tensor->dtype != FileDType::bf16)) {
+      differences.push_back(fmt::format("{} is {}{}, the model has {}{}", named.name, file_dtype_name(tensor->dtype),
+                                        shape_text(tensor->shape), file_dtype_name(wanted.dtype),
+                                        shape_text(wanted.shape)));
     } else {
-      read_piece(*tensor, piece);
+      read_tensor(*tensor, named);
     }
   }
-  if (differences.empty() && file.tensors().size() == pieces.size()) return;
+  if (differences.empty() && file.tensors().size() == tensors.size()) return;
   if (differences.empty()) differences.push_back("it has tensors that the model has not");
   differences.resize(std::min<std::size_t>(differences.size(), 3));
   throw UserError("{} is a checkpoint of another model: {}", path.string(), fmt::join(differences, "; "));
@@ -181,9 +143,9 @@ void remove_old(const fs::path& directory, std::int64_t keep) {
   }
 }
 
-std::vector<Piece> moments_of(const Parameters& parameters) {
-  auto moments = pieces_of(parameters, "m.", &Slab::first_moment);
-  const auto second = pieces_of(parameters, "v.", &Slab::second_moment);
+std::vector<NamedTensor> moments_of(const Parameters& parameters) {
+  auto moments = named_tensors(parameters, "m.", &Slab::first_moment);
+  const auto second = named_tensors(parameters, "v.", &Slab::second_moment);
   moments.insert(moments.end(), second.begin(), second.end());
   return moments;
 }
@@ -215,8 +177,8 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
     make_directory(directory);
     remove_leftovers(directory);
     make_directory(partial);
-    write_pieces(partial / "model.safetensors", pieces_of(parameters, "", &Slab::values));
-    write_pieces(partial / "optimizer.safetensors", moments_of(parameters));
+    write_tensors(partial / "model.safetensors", named_tensors(parameters, "", &Slab::values));
+    write_tensors(partial / "optimizer.safetensors", moments_of(parameters));
     json description = describe(config, state);
     description["checksum"] = checksum_text(description);
     write_file_atomically(partial / "state.json", description.dump(2) + "\n");
@@ -257,9 +219,9 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& paramet
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }
-  read_pieces(checkpoint / "model.safetensors", pieces_of(parameters, "", &Slab::values));
+  read_tensors(checkpoint / "model.safetensors", named_tensors(parameters, "", &Slab::values));
   if (optimizer == LoadOptimizer::yes) {
-    read_pieces(checkpoint / "optimizer.safetensors", moments_of(parameters));
+    read_tensors(checkpoint / "optimizer.safetensors", moments_of(parameters));
   }
   return result;
 }

@@ -13,6 +13,15 @@ std::uint64_t rounding_key(std::int64_t seed, std::int64_t step) {
   return static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U;
 }
 
+Work sum(const std::map<std::string_view, ops::OpTotals>& totals) {
+  Work work;
+  for (const auto& [op, total] : totals) {
+    work.flops += total.flops;
+    work.bytes += total.bytes;
+  }
+  return work;
+}
+
 }  // namespace
 
 bool StepOutcome::finite() const {
@@ -27,6 +36,7 @@ Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std:
       run_(*backend_, *memory_),
       groups_(assign_parameter_groups(model_->parameters(), config.optimizer.groups,
                                       {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1})) {
+  if (config.precision.shadow == Config::Shadow::bf16) shadow_.emplace(*model_, shape_.tokens());
   plan_memory();
 }
 
@@ -38,7 +48,8 @@ void Engine::take_persistent(Memory& memory) {
   gradient_squares_ = memory.allocate("gradient_squares", DType::f64, 1, 1, MemoryClass::workspace);
   scalars_ = memory.allocate("step_scalars", DType::u64, 1, sizeof(ops::StepScalars) / sizeof(std::uint64_t),
                              MemoryClass::workspace);
-  cast_counts_.saturated_and_overflowed = memory.allocate("cast_counts", DType::u64, 1, 2, MemoryClass::workspace);
+  cast_counts_.counts = memory.allocate("cast_counts", DType::u64, 1, 3, MemoryClass::workspace);
+  if (shadow_) shadow_->allocate(memory);
   model_->allocate(memory, slab_storage(config_, true));
 }
 
@@ -46,10 +57,15 @@ void Engine::take_persistent(Memory& memory) {
 void Engine::plan_memory() {
   take_persistent(*memory_);
   run_micro_batch(0);
+  const Work micro_batch = sum(run_.totals());
   run_optimizer();
-  planned_totals_ = run_.totals();
+  planned_work_ = sum(run_.totals());
+  const auto further = static_cast<double>(config_.training.accumulate - 1);
+  planned_work_.flops += further * micro_batch.flops;
+  planned_work_.bytes += further * micro_batch.bytes;
   run_weight_cast();
   if (!config_.data.validation.empty()) run_validation();
+  if (shadow_) run_watched_micro_batch();
   plan_ = memory_->finish();
 }
 
@@ -69,13 +85,27 @@ std::span<std::int32_t> Engine::targets() {
   return {targets_.ptr<std::int32_t>(), static_cast<std::size_t>(tokens_per_step())};
 }
 
-void Engine::run_micro_batch(std::int64_t index) {
-  const ProgramScope program(*memory_, "train");
+Batch Engine::micro_batch(std::int64_t index) const {
   const Tensor inputs = inputs_.tensor().row_range(index * shape_.batch, shape_.batch);
   const Tensor targets = targets_.tensor().row_range(index * shape_.batch, shape_.batch);
-  const auto gradient_scale = static_cast<float>(1.0 / static_cast<double>(tokens_per_step()));
-  model_->train(run_, {shape_, inputs.ptr<std::int32_t>(), targets.ptr<std::int32_t>()}, gradient_scale, index > 0,
-                loss_sum_.ptr<double>());
+  return {shape_, inputs.ptr<std::int32_t>(), targets.ptr<std::int32_t>()};
+}
+
+float Engine::gradient_scale() const {
+  return static_cast<float>(1.0 / static_cast<double>(tokens_per_step()));
+}
+
+void Engine::run_micro_batch(std::int64_t index) {
+  const auto span = run_.phase("micro-batch");
+  const ProgramScope program(*memory_, "train");
+  model_->train(run_, micro_batch(index), gradient_scale(), index > 0, loss_sum_.ptr<double>());
+}
+
+/// The first, in place of run_micro_batch(0).
+void Engine::run_watched_micro_batch() {
+  const auto span = run_.phase("watched micro-batch");
+  const ProgramScope program(*memory_, "watch");
+  shadow_->train(run_, micro_batch(0), gradient_scale(), loss_sum_.ptr<double>());
 }
 
 void Engine::sum_gradient_squares() {
@@ -85,9 +115,23 @@ void Engine::sum_gradient_squares() {
 }
 
 StepOutcome Engine::compute_gradients() {
+  return compute_gradients(false);
+}
+
+StepOutcome Engine::compute_watched_gradients() {
+  check(shadow_.has_value(), "a watched step has a shadow");
+  return compute_gradients(true);
+}
+
+StepOutcome Engine::compute_gradients(bool watched) {
   *loss_sum_.ptr<double>() = 0;
   *gradient_squares_.ptr<double>() = 0;
-  for (std::int64_t i = 0; i < config_.training.accumulate; ++i) run_micro_batch(i);
+  if (watched) {
+    run_watched_micro_batch();
+    const auto tokens = static_cast<double>(tokens_per_micro_batch());
+    watched_losses_ = {shadow_->loss_sum() / tokens, *loss_sum_.ptr<double>() / tokens};
+  }
+  for (std::int64_t i = watched ? 1 : 0; i < config_.training.accumulate; ++i) run_micro_batch(i);
   sum_gradient_squares();
   return {*loss_sum_.ptr<double>() / static_cast<double>(tokens_per_step()),
           std::sqrt(*gradient_squares_.ptr<double>())};
@@ -97,6 +141,7 @@ void Engine::run_optimizer() {
   const ProgramScope program(*memory_, "optimizer");
   const auto& slabs = model_->parameters().slabs();
   for (std::size_t slab = 0; slab < slabs.size(); ++slab) {
+    const auto span = run_.layer(slabs[slab].name());
     for (std::size_t i = 0; i < groups_[slab].size(); ++i) update_parameter(slabs[slab], i, groups_[slab][i]);
   }
   model_->cast_weights(run_);

@@ -9,6 +9,7 @@
 
 #include "io/config.h"
 #include "model/llama.h"
+#include "model/shadow.h"
 #include "ops/executor.h"
 #include "train/parameter_groups.h"
 
@@ -19,6 +20,18 @@ struct StepOutcome {
   double loss = 0;
   double grad_norm = 0;
   [[nodiscard]] bool finite() const;
+};
+
+/// What ops compute and must move, counted as ops count it.
+struct Work {
+  double flops = 0;
+  double bytes = 0;
+};
+
+/// Of the watched micro-batch, in nats per token.
+struct WatchedLosses {
+  double bf16 = 0;
+  double recipe = 0;
 };
 
 class Engine {
@@ -34,6 +47,11 @@ class Engine {
 
   /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are.
   [[nodiscard]] StepOutcome compute_gradients();
+  /// The same bits, with the first micro-batch watched: shadow() then says what it showed. Only where precision.shadow
+  /// asks for a shadow.
+  [[nodiscard]] StepOutcome compute_watched_gradients();
+  [[nodiscard]] const WatchedLosses& watched_losses() const { return watched_losses_; }
+  [[nodiscard]] const Shadow& shadow() const { return *shadow_; }
   /// AdamW with the gradient clipped to `optimizer.clip_norm`, then the weights' FP8 codes. `step` counts from 1.
   void update(std::int64_t step, double learning_rate, double grad_norm);
   /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets().
@@ -53,12 +71,16 @@ class Engine {
   [[nodiscard]] std::size_t measured_peak() const { return memory_ ? memory_->measured_peak() : 0; }
   [[nodiscard]] std::int64_t tokens_per_step() const { return tokens_per_micro_batch() * config_.training.accumulate; }
   [[nodiscard]] std::int64_t tokens_per_micro_batch() const { return shape_.tokens(); }
-  /// Ops, FLOPs and bytes of one micro-batch and the optimizer, from the dry run.
-  [[nodiscard]] const std::map<std::string_view, ops::OpTotals>& planned_totals() const { return planned_totals_; }
+  /// The work of one step, from the dry run, which takes every micro-batch for the first.
+  [[nodiscard]] const Work& planned_work() const { return planned_work_; }
 
  private:
   void take_persistent(Memory& memory);
+  [[nodiscard]] Batch micro_batch(std::int64_t index) const;
+  [[nodiscard]] float gradient_scale() const;
   void run_micro_batch(std::int64_t index);
+  void run_watched_micro_batch();
+  [[nodiscard]] StepOutcome compute_gradients(bool watched);
   void sum_gradient_squares();
   void run_optimizer();
   void update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group);
@@ -74,13 +96,15 @@ class Engine {
   std::unique_ptr<Llama> model_;
   ops::Executor run_;
   MemoryPlan plan_;
-  std::map<std::string_view, ops::OpTotals> planned_totals_;
+  Work planned_work_;
   Buffer inputs_, targets_;                          // [accumulate * batch, seq_len] i32
   Buffer loss_sum_;                                  // [1] f64
   Buffer gradient_squares_;                          // [1] f64
   Buffer scalars_;                                   // ops::StepScalars
   std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
   CastCounts cast_counts_;
+  std::optional<Shadow> shadow_;
+  WatchedLosses watched_losses_;
 };
 
 }  // namespace octet

@@ -21,7 +21,7 @@ bool EventLog::wants_scales(std::int64_t step) const {
   return histogram_interval_ > 0 && step % histogram_interval_ == 0;
 }
 
-void EventLog::append(const StepRecord& record) {
+void EventLog::append(const io::StepMetrics& record) {
   std::vector<TaggedScalar> scalars = {{"loss", record.loss},
                                        {"grad_norm", record.grad_norm},
                                        {"lr", record.learning_rate},

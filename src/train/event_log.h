@@ -19,7 +19,7 @@ class EventLog {
   /// Whether the step's FP8 scales are to be watched.
   [[nodiscard]] bool wants_scales(std::int64_t step) const;
 
-  void append(const StepRecord& record);
+  void append(const io::StepMetrics& record);
   /// Writes nothing where no scale was seen, as in bf16.
   void append(std::int64_t step, const ScaleWatch& scales);
 

@@ -1,5 +1,6 @@
 #include "train/parameter_groups.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -86,6 +87,21 @@ std::vector<std::vector<ParameterGroup>> assign_parameter_groups(const Parameter
                     rules[i], parameters.slabs().front().parameters().front().name);
   }
   return groups;
+}
+
+std::vector<ParameterGroupSize> count_parameter_groups(const Parameters& parameters,
+                                                       const std::vector<std::vector<ParameterGroup>>& groups) {
+  std::vector<ParameterGroupSize> sizes;
+  for (std::size_t slab = 0; slab < groups.size(); ++slab) {
+    for (std::size_t i = 0; i < groups[slab].size(); ++i) {
+      const ParameterGroup& group = groups[slab][i];
+      auto size = std::find_if(sizes.begin(), sizes.end(), [&](const auto& known) { return known.group == group; });
+      if (size == sizes.end()) size = sizes.insert(sizes.end(), {group, 0, 0});
+      size->parameters += 1;
+      size->elements += parameters.slabs()[slab].parameters()[i].numel();
+    }
+  }
+  return sizes;
 }
 
 }  // namespace octet

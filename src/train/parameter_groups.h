@@ -1,6 +1,7 @@
 // Parameter groups: which parameters decay, and how fast each learns, by patterns on their names.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace octet {
 struct ParameterGroup {
   double weight_decay = 0;
   double lr_scale = 1;  ///< multiplies the schedule's rate
+  friend bool operator==(const ParameterGroup&, const ParameterGroup&) = default;
 };
 
 /// A rule as the configuration writes it, "GLOB: weight_decay=0, lr_scale=0.5".
@@ -32,5 +34,16 @@ struct ParameterGroupRule {
 [[nodiscard]] std::vector<std::vector<ParameterGroup>> assign_parameter_groups(const Parameters& parameters,
                                                                                const std::vector<std::string>& rules,
                                                                                const ParameterGroup& common);
+
+/// The parameters that one group has.
+struct ParameterGroupSize {
+  ParameterGroup group;
+  std::int64_t parameters = 0;
+  std::int64_t elements = 0;
+};
+
+/// The groups that differ, in the order of their first parameters. `groups` as assign_parameter_groups() returns them.
+[[nodiscard]] std::vector<ParameterGroupSize> count_parameter_groups(
+    const Parameters& parameters, const std::vector<std::vector<ParameterGroup>>& groups);
 
 }  // namespace octet

@@ -1,6 +1,5 @@
 #include "train/run_directory.h"
 
-#include <cmath>
 #include <system_error>
 
 #include "core/error.h"
@@ -14,8 +13,9 @@ namespace fs = std::filesystem;
 constexpr const char* kRunFile = "run.json";
 constexpr const char* kMetricsFile = "metrics.jsonl";
 
-/// Keeps the lines of steps up to `last_step`; a last line cut short by a kill goes too.
-void truncate_metrics(const fs::path& path, std::int64_t last_step) {
+}  // namespace
+
+void drop_lines_after(const fs::path& path, std::int64_t last_step) {
   std::ifstream lines(path);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
@@ -24,25 +24,6 @@ void truncate_metrics(const fs::path& path, std::int64_t last_step) {
     kept += line + "\n";
   }
   write_file_atomically(path, kept);
-}
-
-}  // namespace
-
-nlohmann::ordered_json number_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
-
-nlohmann::ordered_json StepRecord::json() const {
-  nlohmann::ordered_json line = {{"step", step},
-                                 {"loss", number_or_null(loss)},
-                                 {"grad_norm", number_or_null(grad_norm)},
-                                 {"lr", learning_rate},
-                                 {"tokens_per_second", tokens_per_second},
-                                 {"ms", milliseconds},
-                                 {"memory_bytes", memory_bytes}};
-  if (val_loss) line["val_loss"] = number_or_null(*val_loss);
-  if (skipped) line["skipped"] = true;
-  return line;
 }
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
@@ -63,7 +44,7 @@ RunDirectory RunDirectory::create(const fs::path& path) {
 }
 
 RunDirectory RunDirectory::resume(const fs::path& path, std::int64_t last_step) {
-  truncate_metrics(path / kMetricsFile, last_step);
+  drop_lines_after(path / kMetricsFile, last_step);
   return RunDirectory(path);
 }
 
@@ -76,8 +57,8 @@ void RunDirectory::write_run(const nlohmann::ordered_json& run) const {
   write_file_atomically(path_ / kRunFile, run.dump(2) + "\n");
 }
 
-void RunDirectory::append(const StepRecord& record) {
-  metrics_ << record.json().dump() << '\n' << std::flush;
+void RunDirectory::append(const io::StepMetrics& step) {
+  metrics_ << io::metrics_line(step) << '\n' << std::flush;
   if (!metrics_)
     throw UserError("cannot append to {}: the disk may be full; the last checkpoint is good",
                     (path_ / kMetricsFile).string());

@@ -4,25 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
+
+#include "io/run_files.h"
 
 namespace octet {
-
-/// One line of metrics.jsonl. NaN becomes null.
-struct StepRecord {
-  std::int64_t step = 0;
-  double loss = 0;
-  double grad_norm = 0;
-  double learning_rate = 0;
-  double tokens_per_second = 0;
-  double milliseconds = 0;
-  std::int64_t memory_bytes = 0;
-  std::optional<double> val_loss;
-  bool skipped = false;  ///< the update was left out because of a NaN or inf
-
-  [[nodiscard]] nlohmann::ordered_json json() const;
-};
 
 class RunDirectory {
  public:
@@ -38,7 +23,7 @@ class RunDirectory {
 
   void write_run(const nlohmann::ordered_json& run) const;
   /// Appends a line and hands it to the system at once: a killed run loses none.
-  void append(const StepRecord& record);
+  void append(const io::StepMetrics& step);
 
  private:
   explicit RunDirectory(std::filesystem::path path);
@@ -47,7 +32,7 @@ class RunDirectory {
   std::ofstream metrics_;
 };
 
-/// A number for JSON: null where it is not finite.
-[[nodiscard]] nlohmann::ordered_json number_or_null(double value);
+/// Keeps the lines of a .jsonl file that are of steps up to `last_step`; a last line cut short by a kill goes too.
+void drop_lines_after(const std::filesystem::path& path, std::int64_t last_step);
 
 }  // namespace octet

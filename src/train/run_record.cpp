@@ -4,6 +4,7 @@
 #include "io/config_text.h"
 #include "io/files.h"
 #include "train/model_setup.h"
+#include "train/plan_choices.h"
 
 namespace octet {
 namespace {
@@ -11,11 +12,11 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json describe_result(const RunResult& result) {
-  ordered_json described = {{"train_loss", number_or_null(result.train_loss)},
+  ordered_json described = {{"train_loss", io::number_or_null(result.train_loss)},
                             {"tokens_per_second", result.tokens_per_second},
                             {"ms_per_step", result.ms_per_step},
                             {"fp8_codes_used", result.fp8_codes_used}};
-  if (result.val_loss) described["val_loss"] = number_or_null(*result.val_loss);
+  if (result.val_loss) described["val_loss"] = io::number_or_null(*result.val_loss);
   return described;
 }
 
@@ -48,7 +49,8 @@ RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& r
           binary_hash(),
           machine_facts(),
           config_json(loaded.config),
-          origins_json(loaded.origins)};
+          origins_json(loaded.origins),
+          nullptr};
 }
 
 ordered_json describe_precision(const Llama& model) {
@@ -80,13 +82,39 @@ ordered_json describe_precision(const Llama& model) {
 ordered_json describe_memory(const Engine& engine) {
   ordered_json categories = ordered_json::object();
   for (const auto& [memory_class, bytes] : engine.plan().at_peak()) categories[std::string(name(memory_class))] = bytes;
-  ordered_json described = {{"planned_bytes", engine.plan().arena_bytes}, {"categories", categories}};
+  const SavedForBackward saved = saved_for_backward(engine.plan());
+  ordered_json described = {{"planned_bytes", engine.plan().arena_bytes},
+                            {"categories", categories},
+                            {"saved_for_backward", {{"bytes", saved.bytes}, {"codes_bytes", saved.codes}}}};
   if (engine.measured_peak() > 0) described["measured_bytes"] = engine.measured_peak();
   return described;
 }
 
+ordered_json describe_optimizer(const Engine& engine, const Config& config) {
+  const ParameterBytes bytes = parameter_bytes(config);
+  ordered_json groups = ordered_json::array();
+  for (const ParameterGroupSize& size : parameter_group_sizes(config, engine.model())) {
+    groups.push_back({{"weight_decay", size.group.weight_decay},
+                      {"lr_scale", size.group.lr_scale},
+                      {"parameters", size.parameters},
+                      {"elements", size.elements}});
+  }
+  return {
+      {"bytes_per_parameter",
+       {{"weight", bytes.weight}, {"master", bytes.master}, {"gradient", bytes.gradient}, {"moments", bytes.moments}}},
+      {"groups", groups}};
+}
+
 ordered_json describe_model(const Llama& model, std::int64_t seq_len) {
   return {{"parameters", model.parameters().count()}, {"flops_per_token", model.config().flops_per_token(seq_len)}};
+}
+
+ordered_json describe_records(const RecordRequest& request, const RecordPlan& plan) {
+  return {{"gradients", request.gradients},
+          {"weights", request.weights},
+          {"every", request.every},
+          {"files", plan.records},
+          {"bytes", plan.bytes()}};
 }
 
 ordered_json describe_run(const RunFacts& facts, const std::string& status, const Engine& engine, const Config& config,
@@ -110,6 +138,8 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   run["model"] = describe_model(engine.model(), config.training.seq_len);
   run["precision"] = describe_precision(engine.model());
   run["memory"] = describe_memory(engine);
+  run["optimizer"] = describe_optimizer(engine, config);
+  if (!facts.records.is_null()) run["records"] = facts.records;
   if (result) run["result"] = describe_result(*result);
   if (demonstrates_fault && engine.measured_peak() > 0) run["demonstration"] = describe_demonstration(engine, config);
   return run;

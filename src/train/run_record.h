@@ -10,6 +10,7 @@
 #include "io/config.h"
 #include "train/engine.h"
 #include "train/machine.h"
+#include "train/recorder.h"
 #include "train/run_directory.h"
 
 namespace octet {
@@ -32,6 +33,7 @@ struct RunFacts {
   MachineFacts machine;
   nlohmann::ordered_json config;
   nlohmann::ordered_json origins;
+  nlohmann::ordered_json records;  ///< what the run keeps for comparisons; null where nothing
 };
 
 [[nodiscard]] RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,
@@ -39,10 +41,15 @@ struct RunFacts {
 
 /// The precision table: {"recipe", "format", "layers_fp8", "layers": [...]}.
 [[nodiscard]] nlohmann::ordered_json describe_precision(const Llama& model);
-/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories"}.
+/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories", "saved_for_backward"}.
 [[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
+/// What is kept of each parameter and how the parameters group: {"bytes_per_parameter", "groups": [...]}.
+[[nodiscard]] nlohmann::ordered_json describe_optimizer(const Engine& engine, const Config& config);
 /// {"parameters", "flops_per_token"}.
 [[nodiscard]] nlohmann::ordered_json describe_model(const Llama& model, std::int64_t seq_len);
+
+/// {"gradients", "weights", "every", "files", "bytes"}: what a run keeps for comparisons, in files written by its end.
+[[nodiscard]] nlohmann::ordered_json describe_records(const RecordRequest& request, const RecordPlan& plan);
 
 [[nodiscard]] nlohmann::ordered_json describe_run(const RunFacts& facts, const std::string& status,
                                                   const Engine& engine, const Config& config,

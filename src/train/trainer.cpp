@@ -61,6 +61,8 @@ TrainOutcome Trainer::train() {
     throw UserError("{} has trained all its {} steps: raise training.steps to go on", request_.run_directory.string(),
                     config_.training.steps);
   }
+  prepare_profile();
+  prepare_records();
   write_config(*directory_, request_.loaded);
   if (config_.logging.tensorboard) events_.emplace(config_.logging, directory_->path(), first_step_);
   write_status("running", std::nullopt);
@@ -116,20 +118,50 @@ void Trainer::begin_or_resume() {
   }
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
+  if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
   facts_ = gather_facts(request_.loaded, path, request_.command_line);
 }
 
-StepRecord Trainer::run_step(std::int64_t step) {
+void Trainer::prepare_profile() {
+  if (!request_.profile) return;
+  // A resumed run is started with the options of its beginning: steps already profiled are no mistake.
+  if (request_.profile->last < first_step_ && !std::filesystem::exists(profile_path())) {
+    throw UserError("--profile ends at step {}, but the run goes on at step {}: profile steps from there on",
+                    request_.profile->last, first_step_);
+  }
+  profile_.emplace(*request_.profile);
+}
+
+void Trainer::prepare_records() {
+  remove_records_after(request_.run_directory, first_step_ - 1);
+  if (!request_.record.keeps_tensors()) return;
+  recorder_.emplace(request_.run_directory, request_.record, engine_.model().parameters());
+  facts_.records = describe_records(request_.record, recorder_->plan(first_step_, config_.training.steps));
+}
+
+/// A step with its validation, profiled where that is wanted.
+io::StepMetrics Trainer::run_step(std::int64_t step) {
+  engine_.executor().set_tracer(profile_ && profile_->steps().contains(step) ? &*profile_ : nullptr);
+  const auto span = engine_.executor().phase(fmt::format("step {}", step));
+  io::StepMetrics metrics = train_step(step);
+  if (validates_after(step)) metrics.val_loss = validation_loss();
+  return metrics;
+}
+
+io::StepMetrics Trainer::train_step(std::int64_t step) {
   const double begin = now();
-  StepRecord record;
+  auto phase = engine_.executor().phase("data");
+  io::StepMetrics record;
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
   loader_->next_batch(engine_.inputs(), engine_.targets());
+  phase.next("gradients");
   std::optional<ScaleWatch> scales;
   if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
-  const StepOutcome outcome = engine_.compute_gradients();
+  const StepOutcome outcome = compute_gradients(step);
   record.loss = outcome.loss;
   record.grad_norm = outcome.grad_norm;
+  phase.next("optimizer");
   if (outcome.finite()) {
     engine_.update(step, record.learning_rate, outcome.grad_norm);
   } else {
@@ -143,7 +175,16 @@ StepRecord Trainer::run_step(std::int64_t step) {
   return record;
 }
 
-void Trainer::handle_non_finite(StepRecord& record) {
+StepOutcome Trainer::compute_gradients(std::int64_t step) {
+  if (!watch_log_ || step % config_.precision.shadow_interval != 0) return engine_.compute_gradients();
+  const StepOutcome outcome = engine_.compute_watched_gradients();
+  const io::WatchedStep watched = describe_watched(engine_, step);
+  watch_log_->append(watched);
+  listener_.on_watch(watched);
+  return outcome;
+}
+
+void Trainer::handle_non_finite(io::StepMetrics& record) {
   const std::string where = find_first_non_finite(engine_);
   if (config_.training.on_nan == Config::OnNan::stop) {
     append(record);
@@ -158,12 +199,18 @@ void Trainer::handle_non_finite(StepRecord& record) {
   listener_.on_skip(record.step, where);
 }
 
-void Trainer::append(const StepRecord& record) {
+void Trainer::append(const io::StepMetrics& record) {
   directory_->append(record);
   if (events_) events_->append(record);
 }
 
+bool Trainer::validates_after(std::int64_t step) const {
+  const std::int64_t interval = config_.validation.interval;
+  return validation_ && (step == config_.training.steps || (interval > 0 && step % interval == 0));
+}
+
 double Trainer::validation_loss() {
+  const auto span = engine_.executor().phase("validation");
   const auto batch = static_cast<std::uint64_t>(config_.training.batch_size);
   const auto count = static_cast<std::size_t>(engine_.tokens_per_micro_batch());
   const std::uint64_t batches = validation_->windows() / batch;
@@ -191,20 +238,23 @@ bool Trainer::wants_to_stop(TrainOutcome& outcome) const {
 TrainOutcome Trainer::loop() {
   const std::int64_t last = config_.training.steps;
   listener_.on_start(engine_, first_step_, last);
+  if (recorder_) listener_.on_records(recorder_->plan(first_step_, last));
   started_ = now();
   TrainOutcome outcome;
   outcome.steps_done = first_step_ - 1;
   for (std::int64_t step = first_step_; step <= last; ++step) {
-    StepRecord record = run_step(step);
+    const io::StepMetrics record = run_step(step);
     const bool is_last = step == last;
-    const std::int64_t interval = config_.validation.interval;
-    if (validation_ && (is_last || (interval > 0 && step % interval == 0))) record.val_loss = validation_loss();
     append(record);
-    records_.push_back(record);
+    metrics_.push_back(record);
+    if (recorder_) recorder_->record(step);
     outcome.steps_done = step;
     const double per_step = (now() - started_) / static_cast<double>(step - first_step_ + 1);
     listener_.on_step(record, per_step * static_cast<double>(last - step));
     const bool stops = !is_last && wants_to_stop(outcome);
+    if (profile_ && profile_->steps().contains(step) && (stops || step == profile_->steps().last)) {
+      profile_->write(profile_path());
+    }
     const std::int64_t saving = config_.checkpoint.interval;
     if (is_last || stops || (saving > 0 && step % saving == 0)) checkpoint(step);
     if (stops) break;
@@ -216,7 +266,7 @@ TrainOutcome Trainer::loop() {
 
 void Trainer::summarize(TrainOutcome& outcome) const {
   std::vector<double> losses, speeds, times;
-  for (const StepRecord& record : records_) {
+  for (const io::StepMetrics& record : metrics_) {
     if (!record.skipped) losses.push_back(record.loss);
     speeds.push_back(record.tokens_per_second);
     times.push_back(record.milliseconds);
@@ -230,7 +280,7 @@ void Trainer::summarize(TrainOutcome& outcome) const {
   outcome.result.ms_per_step = median(times);
   outcome.result.fp8_codes_used = engine_.executor().fp8_codes_used();
   if (engine_.model().precision().options().recipe->uses_fp8() && outcome.result.fp8_codes_used == 0 &&
-      !records_.empty()) {
+      !metrics_.empty()) {
     throw Failure("no product read an FP8 code although the recipe is {}", config_name(config_.precision.recipe));
   }
 }

@@ -12,8 +12,11 @@
 #include "train/checkpoint.h"
 #include "train/engine.h"
 #include "train/event_log.h"
+#include "train/profile.h"
+#include "train/recorder.h"
 #include "train/run_directory.h"
 #include "train/run_record.h"
+#include "train/watch_log.h"
 
 namespace octet {
 
@@ -28,7 +31,9 @@ struct TrainRequest {
   std::filesystem::path run_directory;
   Resume resume = Resume::never;
   std::vector<std::string> command_line;
-  bool demonstrate_fault = false;  ///< trains e4m3fnuz with scales for 448 on purpose
+  bool demonstrate_fault = false;                   ///< trains e4m3fnuz with scales for 448 on purpose
+  std::optional<StepRange> profile = std::nullopt;  ///< the steps to trace
+  RecordRequest record = {};                        ///< what to keep for octet compare
 };
 
 /// What the loop tells whoever prints. All calls come from the loop's thread.
@@ -36,9 +41,11 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) = 0;
-  virtual void on_step(const StepRecord& record, double seconds_left) = 0;
+  virtual void on_records(const RecordPlan& plan) = 0;  ///< before the first step, where any are kept
+  virtual void on_step(const io::StepMetrics& record, double seconds_left) = 0;
   virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
+  virtual void on_watch(const io::WatchedStep& watched) = 0;  ///< before its on_step
 };
 
 /// How a run ended. `signal` is what interrupted it, 0 for the wall-clock limit.
@@ -61,9 +68,15 @@ class Trainer {
  private:
   void open_data();
   void begin_or_resume();
-  [[nodiscard]] StepRecord run_step(std::int64_t step);
-  void handle_non_finite(StepRecord& record);
-  void append(const StepRecord& record);
+  void prepare_profile();
+  void prepare_records();
+  [[nodiscard]] std::filesystem::path profile_path() const { return request_.run_directory / "profile.json"; }
+  [[nodiscard]] io::StepMetrics run_step(std::int64_t step);
+  [[nodiscard]] io::StepMetrics train_step(std::int64_t step);
+  [[nodiscard]] StepOutcome compute_gradients(std::int64_t step);
+  void handle_non_finite(io::StepMetrics& record);
+  void append(const io::StepMetrics& record);
+  [[nodiscard]] bool validates_after(std::int64_t step) const;
   [[nodiscard]] double validation_loss();
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
@@ -80,11 +93,14 @@ class Trainer {
   std::optional<Loader> loader_;
   std::optional<ValidationLoader> validation_;
   std::optional<RunDirectory> directory_;
-  std::optional<EventLog> events_;  ///< with logging.tensorboard
+  std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
+  std::optional<EventLog> events_;     ///< with logging.tensorboard
+  std::optional<Profile> profile_;
+  std::optional<Recorder> recorder_;
   RunFacts facts_;
   std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock
-  std::vector<StepRecord> records_;
+  std::vector<io::StepMetrics> metrics_;
 };
 
 }  // namespace octet

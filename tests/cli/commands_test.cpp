@@ -19,7 +19,8 @@ TEST_F(Commands, Version) {
 
 TEST_F(Commands, HelpNamesEveryCommand) {
   const std::string help = succeed({"--help"});
-  for (const char* command : {"train", "generate", "report", "tokenize", "config", "info", "selftest", "bench"}) {
+  for (const char* command :
+       {"train", "generate", "report", "compare", "tokenize", "config", "info", "selftest", "bench"}) {
     EXPECT_TRUE(contains(help, command));
   }
 }
@@ -73,6 +74,21 @@ TEST_F(Commands, BenchStepTimesBothPrecisions) {
   EXPECT_EQ(bench.at("recipes").at(0).at("recipe"), "bf16");
   EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), "rowwise");
   EXPECT_GT(bench.at("fp8_over_bf16").get<double>(), 0.0);
+}
+
+TEST_F(Commands, BenchStepSharesTheTimeOutInEveryRecipe) {
+  for (const char* recipe : {"tensorwise", "rowwise", "rowwise_hp_wgrad"}) {
+    const auto bench = json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--set",
+                                std::string("precision.recipe=") + recipe, "--steps", "1", "--json"});
+    EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), recipe);
+    for (const auto& times : bench.at("recipes")) {
+      double shares = 0;
+      for (const auto& op : times.at("ops")) shares += op.at("share").get<double>();
+      EXPECT_NEAR(shares, 1.0, 1e-9) << times.at("recipe");
+      EXPECT_GT(times.at("elementwise_share").get<double>(), 0.0);
+      EXPECT_LT(times.at("elementwise_share").get<double>(), 1.0);
+    }
+  }
 }
 
 TEST_F(Commands, GenerateFollowsItsSeed) {

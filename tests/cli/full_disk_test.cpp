@@ -1,4 +1,5 @@
-// A disk that fills up while a run writes its checkpoints: the last good one stays, loads, and the run goes on.
+// A disk that fills up while a run writes its checkpoints or records: the last good checkpoint stays, loads, and the
+// run goes on.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -11,6 +12,13 @@
 namespace octet::test {
 namespace {
 
+/// No file of the process may grow beyond 100 kB.
+void small_files() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{100'000, 100'000};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 class FullDisk : public CliTest {
  protected:
   /// The run stopped with a user's mistake while it saved step `failed`; step `good` is its newest checkpoint.
@@ -19,7 +27,7 @@ class FullDisk : public CliTest {
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_TRUE(outcome.err.starts_with("octet: cannot write ")) << outcome.err;
     for (const std::string& part :
-         {failed, reason, std::string("free some space"), std::string("older checkpoints are untouched")}) {
+         {failed, reason, std::string("free some space"), std::string("checkpoints are untouched")}) {
       EXPECT_TRUE(contains(outcome.err, part));
     }
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
@@ -33,15 +41,19 @@ class FullDisk : public CliTest {
 
 TEST_F(FullDisk, FileSizeLimit) {
   succeed(train("disk/run", set("training.steps=2")));
-  const auto small_files = [] {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{100'000, 100'000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  };
   const Words go_on = train("disk/run", {"--resume", "--set", "training.steps=4"});
   expect_stopped(octet(go_on, small_files), "File too large", "step-00000004", "step-00000002");
   succeed(go_on);
   EXPECT_EQ(checkpoints("disk/run").back().filename(), "step-00000004");
+}
+
+TEST_F(FullDisk, RecordsThatDoNotFit) {
+  succeed(train("disk/run", set("training.steps=2")));
+  const Words go_on = train("disk/run", {"--resume", "--set", "training.steps=4"});
+  expect_stopped(octet(join({go_on, {"--record", "all"}}), small_files), "File too large",
+                 "records/step-000003.safetensors", "step-00000002");
+  EXPECT_TRUE(std::filesystem::is_empty(path("disk/run/records")));
+  succeed(go_on);
 }
 
 TEST_F(FullDisk, SmallFileSystem) {

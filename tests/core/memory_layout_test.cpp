@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "core/memory.h"
@@ -14,7 +15,7 @@ namespace {
 /// A program of requests and releases drawn from a seed: the same each time it runs.
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed) : seed_(seed) {}
+  explicit RandomProgram(std::uint64_t seed, int events = 120) : seed_(seed), events_(events) {}
 
   /// Runs against a plan or a replay. A replay's pieces are filled with their numbers and looked at when they go.
   void run(Memory& memory) {
@@ -24,7 +25,7 @@ class RandomProgram {
     std::size_t alive_bytes = 0;
     std::vector<Piece> alive;
     const ProgramScope scope(memory, "random");
-    for (int event = 0; event < 120; ++event) {
+    for (int event = 0; event < events_; ++event) {
       if (alive.empty() || draw(5) < 3) {
         alive.push_back(request(memory, event));
         alive_bytes += alive.back().bytes;
@@ -80,6 +81,7 @@ class RandomProgram {
   }
 
   std::uint64_t seed_;
+  int events_;
   std::uint64_t drawn_ = 0;
   std::size_t peak_bytes_ = 0;
   std::size_t requested_bytes_ = 0;
@@ -141,6 +143,44 @@ TEST(MemoryLayout, RandomLifetimesNeverCollide) {
   }
   RecordProperty("largest_arena_over_peak", fmt::format("{:.3f}", worst_overhead));
   EXPECT_LT(worst_overhead, 1.3) << "the layout wastes more than it is known to";
+}
+
+/// The rule by its definition: largest first, in the order of requests among equals, each at the lowest place that is
+/// free for as long as it lives. A place is tried at the start and above every piece that has one.
+std::vector<std::size_t> offsets_by_definition(const std::vector<PlannedPiece>& pieces) {
+  std::vector<std::size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+  std::vector<PlannedPiece> placed;
+  std::vector<std::size_t> offsets(pieces.size());
+  for (const std::size_t index : order) {
+    PlannedPiece piece = pieces[index];
+    std::vector<std::size_t> candidates{0};
+    for (const PlannedPiece& other : placed) candidates.push_back(other.offset + other.bytes);
+    std::ranges::sort(candidates);
+    piece.offset = *std::ranges::find_if(candidates, [&](std::size_t candidate) {
+      piece.offset = candidate;
+      return std::ranges::none_of(
+          placed, [&](const PlannedPiece& other) { return live_together(piece, other) && share_a_byte(piece, other); });
+    });
+    offsets[index] = piece.offset;
+    placed.push_back(piece);
+  }
+  return offsets;
+}
+
+TEST(MemoryLayout, EveryPieceTakesTheLowestFreePlace) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Memory planning;
+    RandomProgram(seed, 600).run(planning);
+    const std::vector<PlannedPiece> pieces = planning.finish().programs.at("random");
+    ASSERT_GT(pieces.size(), 300U);
+    const std::vector<std::size_t> expected = offsets_by_definition(pieces);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i].bytes == 0) continue;  // nothing of it lies anywhere
+      ASSERT_EQ(pieces[i].offset, expected[i]) << "seed " << seed << ", piece " << i;
+    }
+  }
 }
 
 }  // namespace

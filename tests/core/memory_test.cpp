@@ -54,6 +54,22 @@ TEST(MemoryPlan, RecordsPiecesAndLetsThemShareWhatTheyDoNotUseTogether) {
   EXPECT_EQ(plan.arena_bytes, 512U + 1024U);
 }
 
+TEST(MemoryReplay, KnowsWhatIsInUse) {
+  Memory replay(plan_of_step(), heap());
+  const Buffer weights = take(replay, "weights", 300, MemoryClass::parameters);
+  EXPECT_EQ(replay.bytes_in_use(), 512U);
+  {
+    const ProgramScope program(replay, "train");
+    Buffer first = take(replay, "first", 1000);
+    EXPECT_EQ(replay.bytes_in_use(), 512U + 1024U);
+    first.reset();
+    EXPECT_EQ(replay.bytes_in_use(), 512U);
+    const Buffer second = take(replay, "second", 1000);
+    EXPECT_EQ(replay.bytes_in_use(), 512U + 1024U);
+  }
+  EXPECT_EQ(replay.bytes_in_use(), 512U);
+}
+
 TEST(MemoryPlan, TheLargestProgramDecidesTheArena) {
   Memory planning;
   const Buffer weights = take(planning, "weights", 256, MemoryClass::parameters);

@@ -38,6 +38,14 @@ TEST(ConfigCheck, RopeScalingHasABand) {
   EXPECT_FALSE(parse_config(minimal_config, "run.toml", unused).config.model.rope_scaling.enabled());
 }
 
+TEST(ConfigCheck, AShadowFallsOnSomeStep) {
+  EXPECT_TRUE(contains(error_of({"precision.shadow=bf16"}),
+                       "precision.shadow_interval = 100 (default) exceeds training.steps = 10 (run.toml:9), so that no "
+                       "step is watched"));
+  const std::vector<std::string> last_step = {"precision.shadow=bf16", "precision.shadow_interval=10"};
+  EXPECT_EQ(parse_config(minimal_config, "run.toml", last_step).config.precision.shadow_interval, 10);
+}
+
 TEST(ConfigCheck, ValidationNeedsData) {
   EXPECT_TRUE(contains(error_of({"validation.interval=5"}), "data.validation is empty"));
 }

@@ -29,7 +29,8 @@ ConfigValue other_value(const ConfigField& field) {
 Config all_changed() {
   Config config;
   for (const ConfigField& field : config_fields()) field.set(config, other_value(field));
-  config.model.dim = 64;  // so that the heads divide it
+  config.model.dim = 64;        // so that the heads divide it
+  config.training.steps = 102;  // so that a step is watched
   return config;
 }
 

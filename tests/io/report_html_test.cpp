@@ -32,9 +32,9 @@ const std::vector<std::string>& known_elements() {
 
 const std::vector<std::string>& known_attributes() {
   static const std::vector<std::string> names{
-      "lang",    "charset", "http-equiv", "content",    "name",        "class", "scope", "colspan", "data-label",
-      "viewBox", "role",    "d",          "aria-label", "x",           "y",     "x1",    "x2",      "y1",
-      "y2",      "dy",      "width",      "height",     "text-anchor", "cx",    "cy",    "r",       "aria-hidden"};
+      "lang",  "charset", "http-equiv",  "content", "name", "class", "scope",       "colspan", "data-label", "viewBox",
+      "role",  "d",       "aria-label",  "x",       "y",    "x1",    "x2",          "y1",      "y2",         "dy",
+      "width", "height",  "text-anchor", "cx",      "cy",   "r",     "aria-hidden", "open"};
   return names;
 }
 

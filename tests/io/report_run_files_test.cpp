@@ -1,12 +1,15 @@
-// run.json and metrics.jsonl: what is read, and how each kind of damage is refused.
+// run.json and metrics.jsonl: what is read and written, and how each kind of damage is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "io/report_fixture.h"
 #include "io/run_files.h"
 
@@ -141,6 +144,47 @@ TEST(RunFiles, ReadsNullLossesAsNaN) {
   EXPECT_TRUE(std::isnan(record.metrics[0].grad_norm));
   ASSERT_TRUE(record.metrics[0].val_loss);
   EXPECT_TRUE(std::isnan(*record.metrics[0].val_loss));
+}
+
+TEST(RunFiles, ReadsAndRefusesFlags) {
+  const std::string run = run_json("a", "rowwise").dump();
+  const std::string line =
+      R"({"step":1,"loss":1,"grad_norm":1,"lr":0,"tokens_per_second":1,"ms":1,"memory_bytes":1,"skipped":)";
+  EXPECT_TRUE(parse_run("runs/a", run, line + "true}\n").metrics[0].skipped);
+  EXPECT_THAT(refusal(run, line + "1}\n"), HasSubstr("field skipped must be true or false"));
+}
+
+TEST(MetricsLine, HoldsEveryNumber) {
+  EXPECT_EQ(metrics_line({3, 2.5, 0.125, 1e-3, 100, 8, 4096, 2.25, false}),
+            R"({"step":3,"loss":2.5,"grad_norm":0.125,"lr":0.001,"tokens_per_second":100.0,"ms":8.0,)"
+            R"("memory_bytes":4096,"val_loss":2.25})");
+}
+
+TEST(MetricsLine, NotFiniteIsNull) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(metrics_line({1, std::nan(""), inf, 0, 0, 0, 0, -inf, true}),
+            R"({"step":1,"loss":null,"grad_norm":null,"lr":0.0,"tokens_per_second":0.0,"ms":0.0,)"
+            R"("memory_bytes":0,"val_loss":null,"skipped":true})");
+}
+
+/// Random patterns of bits, all finite ones of either sign; and the neighbours of numbers that print short.
+TEST(MetricsLine, NumbersKeepTheirBits) {
+  std::vector<double> numbers;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    const auto words = philox(1, i, 0);
+    numbers.push_back(std::bit_cast<double>(std::uint64_t{words[0]} << 32 | words[1]));
+    numbers.push_back(std::nextafter(0.001 * static_cast<double>(i), 10.0));
+  }
+  const std::string run = run_json("a", "rowwise").dump();
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) continue;
+    const StepMetrics written{1, number, -number, 0, 0, 0, 0, number, false};
+    const StepMetrics read = parse_run("runs/a", run, metrics_line(written) + "\n").metrics.at(0);
+    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+    EXPECT_EQ(bits(read.loss), bits(number));
+    EXPECT_EQ(bits(read.grad_norm), bits(-number));
+    EXPECT_EQ(bits(read.val_loss.value()), bits(number));
+  }
 }
 
 TEST(RunFiles, ARunThatHasNotEndedNeedsNoResult) {

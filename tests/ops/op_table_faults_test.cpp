@@ -187,6 +187,9 @@ TEST(OpTableFaults, Casts) {
     return op;
   });
   expect_caught<CastStatistics>("saturated[", [](const CastStatistics& op) { *op.saturated += 1; });
+  expect_caught<CastStatistics>("underflowed[", [](const CastStatistics& op) {
+    if (op.rows * op.cols > 1) *op.underflowed += 1;
+  });
 }
 
 TEST(OpTableFaults, Maxima) {
@@ -284,6 +287,16 @@ TEST(OpTableFaults, AdamWWithMaximaThatAreNotOfTheNewWeight) {
   });
   expect_caught<AdamW>(": column_amax[", [](const AdamW& op) {
     if (op.measures && op.rows > 1 && op.cols > 0) op.column_amax[0] = column_amax(op.weight, op.rows - 1, op.cols);
+  });
+}
+
+TEST(OpTableFaults, Watching) {
+  expect_caught<Copy>("to[", [](const Copy& op) {
+    if (op.size > 0) static_cast<std::uint8_t*>(op.to)[op.size - 1] ^= 1U;
+  });
+  expect_caught<Difference>("energies[0]", [](const Difference& op) { op.energies[0] *= 1 + 1e-9; });
+  expect_caught<Difference>("energies[1]", [](const Difference& op) {
+    if (op.count > 1) op.energies[1] *= 1 + 1e-9;
   });
 }
 

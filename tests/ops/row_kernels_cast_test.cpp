@@ -467,24 +467,30 @@ TEST(RowKernelsCast, DecodesEveryCode) {
   }
 }
 
-TEST(RowKernelsCast, StatisticsCountWhatIsClippedAndWhatAPlainCastLoses) {
+TEST(RowKernelsCast, StatisticsCountWhatIsClippedWhatAPlainCastLosesAndWhatVanishes) {
   for (const CpuIsa isa : levels_of_this_machine()) {
-    for (const Index cols : {5, 16, 37}) {
+    for (const Index cols : {9, 16, 37}) {
       std::vector<bf16> x(static_cast<std::size_t>(2 * cols), to_bf16(1.0F));
       x[1] = to_bf16(448.0F);
       x[2] = to_bf16(-450.0F);  // rounds down to 448
       x[3] = bf16{0x7FC0};
       x[4] = bf16{0xFF80};
+      x[5] = to_bf16(-0x1p-10F);    // halfway to the smallest subnormal, which ties to zero
+      x[6] = to_bf16(0x1.02p-10F);  // just above
+      x[7] = bf16{0x8000};
+      x[8] = bf16{0x0001};
       const std::vector<float> scale_inverse{1.0F, NAN};
-      std::uint64_t saturated = 0;
-      std::uint64_t overflowed = 0;
-      const CastStatistics op{x.data(), scale_inverse.data(), nullptr, nullptr, fp8::Format::e4m3fn, 2, cols, false};
-      row_kernels(isa).cast_statistics(op, 0, 1, saturated, overflowed);
-      EXPECT_EQ(saturated, 2U) << name(isa);
-      EXPECT_EQ(overflowed, 2U) << name(isa);
-      row_kernels(isa).cast_statistics(op, 1, 2, saturated, overflowed);
-      EXPECT_EQ(saturated, 2U) << name(isa);
-      EXPECT_EQ(overflowed, 2U + static_cast<std::uint64_t>(cols)) << name(isa);
+      RowKernels::CastTally tally;
+      const CastStatistics op{x.data(), scale_inverse.data(), nullptr, nullptr, nullptr, fp8::Format::e4m3fn, 2, cols,
+                              false};
+      row_kernels(isa).cast_statistics(op, 0, 1, tally);
+      EXPECT_EQ(tally.saturated, 2U) << name(isa);
+      EXPECT_EQ(tally.overflowed, 2U) << name(isa);
+      EXPECT_EQ(tally.underflowed, 2U) << name(isa);
+      row_kernels(isa).cast_statistics(op, 1, 2, tally);
+      EXPECT_EQ(tally.saturated, 2U) << name(isa);
+      EXPECT_EQ(tally.overflowed, 2U + static_cast<std::uint64_t>(cols)) << name(isa);
+      EXPECT_EQ(tally.underflowed, 2U) << name(isa);
     }
   }
 }

@@ -359,5 +359,22 @@ TEST(RowKernelsIsa, AttentionDecode) {
   }
 }
 
+TEST(RowKernelsIsa, Difference) {
+  expect_same_bits([](const RowKernels& kernels, Index size, Values values) {
+    std::vector<double> energies = unwritten<double>(8);
+    const std::vector<bf16> wanted = values.bf16s(size);
+    const std::vector<bf16> got = values.specials(size, 100);
+    const std::vector<float> wanted_floats = values.floats(size);
+    const std::vector<float> got_floats = values.floats(size);
+    kernels.difference_bf16(wanted.data(), got.data(), 0, size / 2, energies.data());
+    kernels.difference_bf16(wanted.data(), got.data(), size / 2, size, energies.data() + 2);
+    kernels.difference_f32(wanted_floats.data(), got_floats.data(), 0, size / 2, energies.data() + 4);
+    kernels.difference_f32(wanted_floats.data(), got_floats.data(), size / 2, size, energies.data() + 6);
+    Output output;
+    output.add(energies);
+    return output;
+  });
+}
+
 }  // namespace
 }  // namespace octet::ops::cpu

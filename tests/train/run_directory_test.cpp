@@ -1,10 +1,7 @@
-// The files of a run: never over another's, lines that a resumed run takes back, numbers that JSON lacks.
+// The files of a run: never over another's, lines that a resumed run takes back.
 #include "train/run_directory.h"
 
 #include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
 
 #include "io/scratch.h"
 
@@ -13,11 +10,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StepRecord record_of(std::int64_t step) {
-  StepRecord record;
-  record.step = step;
-  record.loss = 1.0 / static_cast<double>(step);
-  return record;
+io::StepMetrics metrics_of(std::int64_t step) {
+  io::StepMetrics metrics;
+  metrics.step = step;
+  metrics.loss = 1.0 / static_cast<double>(step);
+  return metrics;
 }
 
 class RunDirectoryTest : public testing::Test {
@@ -37,9 +34,9 @@ using Steps = std::vector<std::int64_t>;
 
 TEST_F(RunDirectoryTest, AppendsALineAStep) {
   RunDirectory directory = RunDirectory::create(run_);
-  directory.append(record_of(1));
+  directory.append(metrics_of(1));
   EXPECT_EQ(steps(), (Steps{1}));  // without waiting for the end
-  directory.append(record_of(2));
+  directory.append(metrics_of(2));
   EXPECT_EQ(steps(), (Steps{1, 2}));
 }
 
@@ -62,49 +59,25 @@ TEST_F(RunDirectoryTest, CreateTakesNothingElseOver) {
 TEST_F(RunDirectoryTest, ResumeDropsStepsThatAreRunAgain) {
   {
     RunDirectory directory = RunDirectory::create(run_);
-    for (std::int64_t step = 1; step <= 5; ++step) directory.append(record_of(step));
+    for (std::int64_t step = 1; step <= 5; ++step) directory.append(metrics_of(step));
   }
   RunDirectory directory = RunDirectory::resume(run_, 3);
   EXPECT_EQ(steps(), (Steps{1, 2, 3}));
-  directory.append(record_of(4));
+  directory.append(metrics_of(4));
   EXPECT_EQ(steps(), (Steps{1, 2, 3, 4}));
 }
 
 TEST_F(RunDirectoryTest, ResumeDropsALineCutShort) {
-  RunDirectory::create(run_).append(record_of(1));
+  RunDirectory::create(run_).append(metrics_of(1));
   std::ofstream(run_ / "metrics.jsonl", std::ios::app) << R"({"step":2,"lo)";
   (void)RunDirectory::resume(run_, 2);
   EXPECT_EQ(steps(), (Steps{1}));
 }
 
 TEST_F(RunDirectoryTest, ResumeFromNothingKeepsNothing) {
-  RunDirectory::create(run_).append(record_of(1));
+  RunDirectory::create(run_).append(metrics_of(1));
   (void)RunDirectory::resume(run_, 0);
   EXPECT_EQ(steps(), Steps{});
-}
-
-TEST(StepRecordJson, HoldsEveryNumber) {
-  const StepRecord record{3, 2.5, 0.125, 1e-3, 100, 8, 4096, 2.25, false};
-  EXPECT_EQ(record.json().dump(),
-            R"({"step":3,"loss":2.5,"grad_norm":0.125,"lr":0.001,"tokens_per_second":100.0,"ms":8.0,)"
-            R"("memory_bytes":4096,"val_loss":2.25})");
-}
-
-TEST(StepRecordJson, NotFiniteIsNull) {
-  StepRecord record = record_of(1);
-  record.loss = std::nan("");
-  record.grad_norm = std::numeric_limits<double>::infinity();
-  record.val_loss = -std::numeric_limits<double>::infinity();
-  record.skipped = true;
-  const auto json = record.json();
-  for (const char* key : {"loss", "grad_norm", "val_loss"}) EXPECT_TRUE(json.at(key).is_null()) << key;
-  EXPECT_EQ(json.at("skipped"), true);
-}
-
-TEST(StepRecordJson, LossesKeepTheirBits) {
-  StepRecord record = record_of(1);
-  record.loss = 5.566697459667921;
-  EXPECT_EQ(nlohmann::json::parse(record.json().dump()).at("loss").get<double>(), record.loss);
 }
 
 }  // namespace

@@ -1,38 +1,10 @@
 // What waits for backward, and in which form, changes memory and work, never a bit of a loss or a weight.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "train/small_engine.h"
+#include "train/trained.h"
 
 namespace octet::test {
 namespace {
-
-/// Everything that three steps leave behind.
-struct Trained {
-  std::vector<double> losses, norms;
-  std::vector<std::vector<std::byte>> gradients, parameters;
-  friend bool operator==(const Trained&, const Trained&) = default;
-};
-
-std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  const auto* first = static_cast<const std::byte*>(tensor.raw());
-  return {first, first + tensor.bytes()};
-}
-
-Trained train(Engine& engine, int steps = 3) {
-  Trained trained;
-  for (int step = 1; step <= steps; ++step) {
-    const StepOutcome outcome = engine.compute_gradients();
-    trained.losses.push_back(outcome.loss);
-    trained.norms.push_back(outcome.grad_norm);
-    for (const Slab& slab : engine.model().parameters().slabs())
-      trained.gradients.push_back(bytes_of(slab.gradients()));
-    engine.update(step, 1e-2, outcome.grad_norm);
-  }
-  for (const Slab& slab : engine.model().parameters().slabs()) trained.parameters.push_back(bytes_of(slab.values()));
-  return trained;
-}
 
 Engine engine_with(std::vector<std::string> overrides, const std::string& recipe) {
   overrides.insert(overrides.begin(), {"precision.recipe=" + recipe, "training.seq_len=48"});

@@ -239,15 +239,17 @@ void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
   const CpuDevice& self = cpu(device);
   std::atomic<std::uint64_t> saturated{0};  // counts, whose order does not matter
   std::atomic<std::uint64_t> overflowed{0};
+  std::atomic<std::uint64_t> underflowed{0};
   parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 2), [&](Index begin, Index end) {
-    std::uint64_t range_saturated = 0;
-    std::uint64_t range_overflowed = 0;
-    self.kernels().cast_statistics(op, begin, end, range_saturated, range_overflowed);
-    saturated += range_saturated;
-    overflowed += range_overflowed;
+    RowKernels::CastTally range;
+    self.kernels().cast_statistics(op, begin, end, range);
+    saturated += range.saturated;
+    overflowed += range.overflowed;
+    underflowed += range.underflowed;
   });
   *op.saturated += saturated;
   *op.overflowed += overflowed;
+  *op.underflowed += underflowed;
 }
 
 void cross_entropy(Device& device, const CrossEntropy& op, Workspace) {
@@ -305,6 +307,41 @@ void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
   *op.first = first == found.end() ? -1 : *first;
 }
 
+void copy(Device& device, const Copy& op, Workspace) {
+  parallel_ranges(cpu(device).pool(), op.size, 1 << 20, [&](Index begin, Index end) {
+    std::memcpy(static_cast<std::byte*>(op.to) + begin, static_cast<const std::byte*>(op.from) + begin,
+                static_cast<std::size_t>(end - begin));
+  });
+}
+
+std::size_t difference_workspace(const Device&, const Difference& op) {
+  return static_cast<std::size_t>((op.count + kElementGrain - 1) / kElementGrain) * 2 * sizeof(double);
+}
+
+/// Two sums of each range, added in order.
+void difference(Device& device, const Difference& op, Workspace workspace) {
+  const CpuDevice& self = cpu(device);
+  auto* partials = reinterpret_cast<double*>(workspace.data());
+  parallel_ranges(self.pool(), op.count, kElementGrain, [&](Index begin, Index end) {
+    double* energies = partials + 2 * (begin / kElementGrain);
+    if (op.dtype == DType::bf16) {
+      self.kernels().difference_bf16(static_cast<const bf16*>(op.reference), static_cast<const bf16*>(op.x), begin, end,
+                                     energies);
+    } else {
+      self.kernels().difference_f32(static_cast<const float*>(op.reference), static_cast<const float*>(op.x), begin,
+                                    end, energies);
+    }
+  });
+  double signal = 0;
+  double noise = 0;
+  for (Index begin = 0; begin < op.count; begin += kElementGrain, partials += 2) {
+    signal += partials[0];
+    noise += partials[1];
+  }
+  op.energies[0] += signal;
+  op.energies[1] += noise;
+}
+
 // The order is that of AllOps; the tuple's types make any other order an error.
 constexpr OpTable table = {
     {&embedding_forward, nullptr},
@@ -329,6 +366,8 @@ constexpr OpTable table = {
     {&sum_of_squares, nullptr},
     {&adamw, &adamw_workspace},
     {&find_non_finite, nullptr},
+    {&copy, nullptr},
+    {&difference, &difference_workspace},
 };
 
 }  // namespace

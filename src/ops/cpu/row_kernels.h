@@ -46,10 +46,15 @@ struct RowKernels {
   double (*sum)(const float* x, Index begin, Index end);
   Index (*find_non_finite_bf16)(const bf16* x, Index begin, Index end);  // -1 where all are finite
   Index (*find_non_finite_f32)(const float* x, Index begin, Index end);
+  // writes energies[0] = sum of reference^2 and energies[1] = sum of (x - reference)^2
+  void (*difference_bf16)(const bf16* reference, const bf16* x, Index begin, Index end, double* energies);
+  void (*difference_f32)(const float* reference, const float* x, Index begin, Index end, double* energies);
 
   // rows [begin, end): counts are added
-  void (*cast_statistics)(const CastStatistics&, Index begin, Index end, std::uint64_t& saturated,
-                          std::uint64_t& overflowed);
+  struct CastTally {
+    std::uint64_t saturated = 0, overflowed = 0, underflowed = 0;
+  };
+  void (*cast_statistics)(const CastStatistics&, Index begin, Index end, CastTally& tally);
 
   // FP8 codes to matrix operands: elements [begin, end)
   void (*decode_to_bf16)(const std::uint8_t* codes, fp8::Format format, bf16* out, Index begin, Index end);

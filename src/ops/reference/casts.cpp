@@ -112,6 +112,10 @@ bool overflows(float scaled, Format format) {
   });
 }
 
+bool becomes_zero(float scaled, Format format) {
+  return with_format(format, [&]<Format F>() { return fp8::decode(fp8::encode<F>(scaled)) == 0; });
+}
+
 }  // namespace
 
 CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale_inverse, Format format, Index rows,
@@ -120,7 +124,9 @@ CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale
   const auto max = static_cast<double>(fp8::info(format).max);
   for (Index r = 0; r < rows; ++r) {
     for (Index c = 0; c < cols; ++c) {
-      const double scaled = static_cast<double>(to_float(x[r * cols + c])) / scale_inverse_of_row(scale_inverse, r);
+      const auto value = static_cast<double>(to_float(x[r * cols + c]));
+      const double scaled = value / scale_inverse_of_row(scale_inverse, r);
+      if (value != 0 && becomes_zero(static_cast<float>(scaled), format)) ++counts.underflowed;
       if (overflows(static_cast<float>(scaled), format)) ++counts.overflowed;
       if (std::abs(scaled) > max) ++counts.saturated;
     }

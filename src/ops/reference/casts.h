@@ -49,8 +49,9 @@ template <typename T>
 [[nodiscard]] Vector dequantize(const Codes& codes, fp8::Format format, Index rows, Index cols);
 
 struct CastCounts {
-  std::uint64_t saturated = 0;   ///< |x / scale_inverse| above the format's largest value, infinities included
-  std::uint64_t overflowed = 0;  ///< NaN or infinite after a non-saturating cast
+  std::uint64_t saturated = 0;    ///< |x / scale_inverse| above the format's largest value, infinities included
+  std::uint64_t overflowed = 0;   ///< NaN or infinite after a non-saturating cast
+  std::uint64_t underflowed = 0;  ///< not zero, but its code is
 };
 /// x [rows, cols]; scale_inverse as in scale_inverse_of_row().
 [[nodiscard]] CastCounts cast_statistics(std::span<const bf16> x, std::span<const float> scale_inverse,

@@ -13,6 +13,7 @@
 #include "ops/selftest/checks/loss_checks.h"
 #include "ops/selftest/checks/norm_checks.h"
 #include "ops/selftest/checks/optimizer_checks.h"
+#include "ops/selftest/checks/watching_checks.h"
 
 namespace octet::ops {
 namespace {

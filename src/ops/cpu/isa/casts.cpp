@@ -74,28 +74,35 @@ void cast_as_stored(const Cast& op, const float* scales, Index begin, Index end)
   });
 }
 
-void cast_statistics(const CastStatistics& op, Index begin, Index end, std::uint64_t& saturated,
-                     std::uint64_t& overflowed) {
+void cast_statistics(const CastStatistics& op, Index begin, Index end, RowKernels::CastTally& tally) {
   float largest = 0.0F;
   float largest_kept = 0.0F;
+  float first_not_zero = 0.0F;
   with_format(op.format, [&](auto tag) {
     constexpr float kKept = fp8::largest_not_overflowing<tag.format>();
+    constexpr float kTie = fp8::Limits<tag.format>::min_subnormal / 2;  // it goes to zero
     largest = __builtin_bit_cast(float, Bits<tag.format>::max);
     largest_kept = kKept;
+    first_not_zero = __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, kTie) + 1);
   });
   for (Index row = begin; row < end; ++row) {
     const bf16* x = op.x + row * op.cols;
     const float scale = 1.0F / op.scale_inverse[op.one_scale ? 0 : row];
     U32 too_large{};
     U32 lost{};
+    U32 to_zero{};
     for (Index i = 0; i < op.cols; i += kLanes) {
       const Index count = op.cols - i;
-      const F32 scaled = keep(load(x + i, count) * scale, count, 0.0F);
+      const F32 value = load(x + i, count);
+      const F32 scaled = keep(value * scale, count, 0.0F);
       too_large = too_large - __builtin_bit_cast(U32, magnitude(scaled) > largest);  // a set lane is -1
       lost = lost - __builtin_bit_cast(U32, magnitude(scaled) > largest_kept) - __builtin_bit_cast(U32, is_nan(scaled));
+      const Mask not_zero = magnitude(value) > 0.0F;
+      to_zero = to_zero - __builtin_bit_cast(U32, not_zero & (splat(first_not_zero) > magnitude(scaled)));
     }
-    saturated += sum(too_large);
-    overflowed += sum(lost);
+    tally.saturated += sum(too_large);
+    tally.overflowed += sum(lost);
+    tally.underflowed += sum(to_zero);
   }
 }
 

@@ -21,8 +21,7 @@ void quantize_rows(const QuantizeRows& op, Index begin, Index end, std::uint16_t
 void maxima(const Maxima& op, Index begin, Index end, std::uint16_t* column_maxima);
 void cast_as_stored(const Cast& op, const float* scales, Index begin, Index end);
 void cast_transposed(const Cast& op, const float* row_scales, const float* column_scales, Index begin, Index end);
-void cast_statistics(const CastStatistics& op, Index begin, Index end, std::uint64_t& saturated,
-                     std::uint64_t& overflowed);
+void cast_statistics(const CastStatistics& op, Index begin, Index end, RowKernels::CastTally& tally);
 
 /// Casts row `row` of `codes` from x [cols], which its producer has just written: nothing else decides its codes.
 void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row);
@@ -35,6 +34,8 @@ double sum_of_floats(const float* x, Index begin, Index end);
 void adamw(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima);
 Index find_non_finite_bf16(const bf16* x, Index begin, Index end);
 Index find_non_finite_f32(const float* x, Index begin, Index end);
+void difference_bf16(const bf16* reference, const bf16* x, Index begin, Index end, double* energies);
+void difference_f32(const float* reference, const float* x, Index begin, Index end, double* energies);
 
 void decode_to_bf16(const std::uint8_t* codes, fp8::Format format, bf16* out, Index begin, Index end);
 void decode_to_f32(const std::uint8_t* codes, fp8::Format format, float* out, Index begin, Index end);

@@ -22,6 +22,8 @@ const RowKernels kernels{
     .sum = sum_of_floats,
     .find_non_finite_bf16 = find_non_finite_bf16,
     .find_non_finite_f32 = find_non_finite_f32,
+    .difference_bf16 = difference_bf16,
+    .difference_f32 = difference_f32,
     .cast_statistics = cast_statistics,
     .decode_to_bf16 = decode_to_bf16,
     .decode_to_f32 = decode_to_f32,

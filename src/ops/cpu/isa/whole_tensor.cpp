@@ -28,6 +28,35 @@ template <typename Map>
   return sums.total();
 }
 
+/// Sixteen elements in double; lanes from `count` on are zero.
+struct SixteenDoubles {
+  F64 low, high;
+};
+
+template <typename T>
+[[gnu::always_inline]] inline SixteenDoubles load_sixteen_doubles(const T* from, Index count) {
+  float lane[kLanes];
+  store(lane, load(from, count));
+  return {load_doubles(lane), load_doubles(lane + kLanes / 2)};
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void sum_difference(const T* reference, const T* x, Index begin, Index end,
+                                                  double* energies) {
+  Sums signal;
+  Sums noise;
+  for (Index i = begin; i < end; i += kLanes) {
+    const SixteenDoubles wanted = load_sixteen_doubles(reference + i, end - i);
+    const SixteenDoubles got = load_sixteen_doubles(x + i, end - i);
+    const F64 low = got.low - wanted.low;
+    const F64 high = got.high - wanted.high;
+    signal.add(wanted.low * wanted.low, wanted.high * wanted.high);
+    noise.add(low * low, high * high);
+  }
+  energies[0] = signal.total();
+  energies[1] = noise.total();
+}
+
 /// Calls found(first, count) on blocks until it is true, then looks for the element itself.
 template <typename T, typename IsNonFinite>
 [[gnu::always_inline]] inline Index find_first(const T* x, Index begin, Index end, IsNonFinite non_finite) {
@@ -64,6 +93,14 @@ Index find_non_finite_bf16(const bf16* x, Index begin, Index end) {
 
 Index find_non_finite_f32(const float* x, Index begin, Index end) {
   return find_first(x, begin, end, is_non_finite);
+}
+
+void difference_bf16(const bf16* reference, const bf16* x, Index begin, Index end, double* energies) {
+  sum_difference(reference, x, begin, end, energies);
+}
+
+void difference_f32(const float* reference, const float* x, Index begin, Index end, double* energies) {
+  sum_difference(reference, x, begin, end, energies);
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA

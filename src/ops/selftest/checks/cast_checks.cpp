@@ -95,12 +95,14 @@ void check_cast_statistics(Trial& trial, const CastCase& c, bool one_scale) {
   const auto scale_inverse = one_scale ? std::vector<float>{0x1p-8F} : make_scales(c.rows);
   const auto saturated = trial.updated("saturated", std::vector<std::uint64_t>{0});
   const auto overflowed = trial.updated("overflowed", std::vector<std::uint64_t>{0});
+  const auto underflowed = trial.updated("underflowed", std::vector<std::uint64_t>{0});
   trial.run(CastStatistics{trial.input("x", x), trial.input("scale_inverse", scale_inverse), saturated.data(),
-                           overflowed.data(), c.format, c.rows, c.cols, one_scale});
+                           overflowed.data(), underflowed.data(), c.format, c.rows, c.cols, one_scale});
 
   const auto want = reference::cast_statistics(x, scale_inverse, c.format, c.rows, c.cols);
   trial.expect_same<std::uint64_t>("saturated", saturated, {want.saturated});
   trial.expect_same<std::uint64_t>("overflowed", overflowed, {want.overflowed});
+  trial.expect_same<std::uint64_t>("underflowed", underflowed, {want.underflowed});
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+#include "model/shadow.h"
+
+#include <chrono>
+
+namespace octet {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Time spent so far in ops that only a watch runs.
+double seconds_of_watching(const ops::Executor& run) {
+  double seconds = 0;
+  for (const std::string_view op : {ops::Copy::name, ops::Difference::name, ops::CastStatistics::name}) {
+    if (const auto found = run.totals().find(op); found != run.totals().end()) seconds += found->second.seconds;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+/// A pass over the model, in which every layer reports to its shadow.
+class Shadow::PassScope {
+ public:
+  PassScope(Shadow& shadow, ShadowPass pass) : model_(shadow.model_) {
+    const std::vector<Linear*> linears = model_.linears();
+    for (std::size_t i = 0; i < linears.size(); ++i) {
+      shadow.layers_[i].begin(pass);
+      linears[i]->compute_in_bf16(pass == ShadowPass::shadow);
+      linears[i]->report_to(&shadow.layers_[i]);
+    }
+  }
+  ~PassScope() {
+    for (Linear* linear : model_.linears()) {
+      linear->compute_in_bf16(false);
+      linear->report_to(nullptr);
+    }
+  }
+  PassScope(const PassScope&) = delete;
+  PassScope& operator=(const PassScope&) = delete;
+
+ private:
+  Llama& model_;
+};
+
+Shadow::Shadow(Llama& model, std::int64_t tokens) : model_(model) {
+  for (const Linear* linear : model.linears()) {
+    const bool is_head = linear == model.linears().back();
+    layers_.emplace_back(linear->name(), tokens, is_head && model.config().tied_embeddings);
+  }
+}
+
+void Shadow::allocate(Memory& memory) {
+  const auto layers = static_cast<std::int64_t>(layers_.size());
+  energies_ = memory.allocate("watch_energies", DType::f64, layers * kLayerResults, 2, MemoryClass::workspace);
+  counts_ = memory.allocate("watch_counts", DType::u64, layers * kLayerCasts, 3, MemoryClass::workspace);
+  loss_sum_ = memory.allocate("watch_loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
+  for (std::int64_t i = 0; i < layers; ++i) {
+    layers_[static_cast<std::size_t>(i)].bind(energies_.tensor().row_range(i * kLayerResults, kLayerResults),
+                                              counts_.tensor().row_range(i * kLayerCasts, kLayerCasts));
+  }
+}
+
+void Shadow::clear(ops::Executor& run) const {
+  for (const Buffer* sums : {&energies_, &counts_, &loss_sum_}) {
+    run(ops::Zero{sums->tensor().raw(), static_cast<std::int64_t>(sums->tensor().bytes())});
+  }
+}
+
+void Shadow::train(ops::Executor& run, const Batch& batch, float gradient_scale, double* loss_sum) {
+  const double begin = now();
+  clear(run);
+  {
+    const PassScope pass(*this, ShadowPass::shadow);
+    model_.train(run, batch, gradient_scale, false, loss_sum_.ptr<double>());
+  }
+  seconds_ = now() - begin;
+  const double before = seconds_of_watching(run);
+  const PassScope pass(*this, ShadowPass::compared);
+  model_.train(run, batch, gradient_scale, false, loss_sum);
+  seconds_ += seconds_of_watching(run) - before;
+}
+
+}  // namespace octet

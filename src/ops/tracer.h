@@ -1,0 +1,69 @@
+// Tracer: who watches where the time goes. It hears of every op after it ran, of named results, and of the spans
+// (steps, phases, layers) that the ops lie in.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ops/op_shapes.h"
+
+namespace octet::ops {
+
+using TraceClock = std::chrono::steady_clock;
+
+/// One op that ran.
+struct TracedOp {
+  std::string_view name;
+  std::vector<Extent> extents;
+  std::string types;  ///< of a product: "bf16 x bf16 -> bf16"
+  double flops = 0;
+  double bytes = 0;
+  TraceClock::time_point begin, end;
+  std::size_t arena_bytes = 0;  ///< of planned memory, in use while the op ran
+};
+
+/// What a span stands for: a part of the step, or a layer whose name its ops bear.
+enum class SpanKind : std::uint8_t { phase, layer };
+
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  virtual void on_op(TracedOp op) = 0;
+  /// The ops since the last call computed this tensor: "layers.0.attention.wqkv.output".
+  virtual void on_result(std::string_view name) = 0;
+  virtual void begin_span(SpanKind kind, std::string_view name) = 0;
+  virtual void end_span() = 0;
+};
+
+/// A span for as long as a scope lasts, or until `next`. Costs nothing where nobody traces.
+class Span {
+ public:
+  Span(Tracer* tracer, SpanKind kind, std::string_view name) : tracer_(tracer), kind_(kind) { begin(name); }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+  ~Span() { end(); }
+
+  /// Ends the span and begins another of its kind.
+  void next(std::string_view name) {
+    end();
+    begin(name);
+  }
+
+ private:
+  void begin(std::string_view name) {
+    if (tracer_ != nullptr) tracer_->begin_span(kind_, name);
+  }
+  void end() {
+    if (tracer_ != nullptr) tracer_->end_span();
+  }
+
+  Tracer* tracer_;
+  SpanKind kind_;
+};
+
+}  // namespace octet::ops

@@ -1,0 +1,40 @@
+#include "train/named_tensors.h"
+
+namespace octet {
+namespace {
+
+FileDType file_dtype_of(DType dtype) {
+  check(dtype == DType::f32 || dtype == DType::bf16, "a slab holds fp32 or bf16");
+  return dtype == DType::f32 ? FileDType::f32 : FileDType::bf16;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> named_tensors(const Parameters& parameters, std::string_view prefix,
+                                       const Tensor& (Slab::*array)() const) {
+  std::vector<NamedTensor> tensors;
+  for (const Slab& slab : parameters.slabs()) {
+    for (const Parameter& parameter : slab.parameters()) {
+      const Tensor whole = part_of((slab.*array)(), parameter);
+      std::int64_t row = 0;
+      for (const ParameterPart& part : parameter.parts) {
+        tensors.push_back({std::string(prefix) + part.name, whole.row_range(row, part.rows)});
+        row += part.rows;
+      }
+    }
+  }
+  return tensors;
+}
+
+FileTensor file_tensor(const NamedTensor& named) {
+  const Tensor& tensor = named.tensor;
+  const auto cols = static_cast<std::uint64_t>(tensor.cols());
+  std::vector<std::uint64_t> shape = {cols};
+  if (tensor.rows() != 1) shape = {static_cast<std::uint64_t>(tensor.rows()), cols};
+  return {named.name,
+          file_dtype_of(tensor.dtype()),
+          std::move(shape),
+          {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()}};
+}
+
+}  // namespace octet

@@ -1,0 +1,79 @@
+// Every op shows its size, under the names of its members.
+#include "ops/op_shapes.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <map>
+
+#include "ops/ops.h"
+
+namespace octet::ops {
+namespace {
+
+using Extents = std::map<std::string_view, std::int64_t>;
+
+template <typename Op>
+Extents map_of(const Op& op) {
+  Extents extents;
+  for (const auto& [name, value] : extents_of(op)) EXPECT_TRUE(extents.emplace(name, value).second) << name;
+  return extents;
+}
+
+TEST(OpShapes, OfAProduct) {
+  Gemm gemm{};
+  gemm.m = 2;
+  gemm.n = 3;
+  gemm.k = 4;
+  gemm.a.dtype = DType::e4m3fn;
+  gemm.b.dtype = DType::e5m2;
+  gemm.d_dtype = DType::f32;
+  EXPECT_EQ(map_of(gemm), (Extents{{"m", 2}, {"n", 3}, {"k", 4}}));
+  EXPECT_EQ(types_of(gemm), "e4m3fn x e5m2 -> f32");
+}
+
+TEST(OpShapes, OfAMatrix) {
+  QuantizeRows cast{};
+  cast.rows = 5;
+  cast.cols = 6;
+  EXPECT_EQ(map_of(cast), (Extents{{"rows", 5}, {"cols", 6}}));
+  EXPECT_EQ(types_of(cast), "");
+}
+
+TEST(OpShapes, OfAttention) {
+  AttentionForward attention{};
+  attention.shape = {2, 64, 8, 4, 16};
+  EXPECT_EQ(map_of(attention),
+            (Extents{{"batch", 2}, {"seq_len", 64}, {"heads", 8}, {"kv_heads", 4}, {"head_dim", 16}}));
+}
+
+/// Its m and v are pointers.
+TEST(OpShapes, OfAnOptimizer) {
+  AdamW adamw{};
+  adamw.rows = 7;
+  adamw.cols = 5;
+  EXPECT_EQ(map_of(adamw), (Extents{{"rows", 7}, {"cols", 5}}));
+}
+
+/// An op of zero bytes: not each can be made from nothing.
+template <typename Op>
+Op blank() {
+  return std::bit_cast<Op>(std::array<std::byte, sizeof(Op)>{});
+}
+
+template <typename... Ops>
+struct EveryOp {
+  [[nodiscard]] static std::vector<std::string_view> without_extents() {
+    std::vector<std::string_view> names;
+    ((map_of(blank<Ops>()).empty() ? names.push_back(Ops::name) : void()), ...);
+    return names;
+  }
+};
+
+TEST(OpShapes, OfEveryOp) {
+  EXPECT_EQ(AllOps<EveryOp>::without_extents(), std::vector<std::string_view>{});
+}
+
+}  // namespace
+}  // namespace octet::ops

@@ -1,0 +1,43 @@
+// Everything that some steps of a small engine leave behind, to be compared bit by bit.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "train/small_engine.h"
+
+namespace octet::test {
+
+struct Trained {
+  std::vector<double> losses, norms;
+  std::vector<std::vector<std::byte>> gradients, parameters;
+  friend bool operator==(const Trained&, const Trained&) = default;
+};
+
+inline std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  const auto* first = static_cast<const std::byte*>(tensor.raw());
+  return {first, first + tensor.bytes()};
+}
+
+/// Three steps; `compute` takes the engine and the step, and returns its outcome.
+template <typename Compute>
+Trained train_with(Engine& engine, const Compute& compute, int steps = 3) {
+  Trained trained;
+  for (int step = 1; step <= steps; ++step) {
+    const StepOutcome outcome = compute(engine, step);
+    trained.losses.push_back(outcome.loss);
+    trained.norms.push_back(outcome.grad_norm);
+    for (const Slab& slab : engine.model().parameters().slabs())
+      trained.gradients.push_back(bytes_of(slab.gradients()));
+    engine.update(step, 1e-2, outcome.grad_norm);
+  }
+  for (const Slab& slab : engine.model().parameters().slabs()) trained.parameters.push_back(bytes_of(slab.values()));
+  return trained;
+}
+
+inline Trained train(Engine& engine, int steps = 3) {
+  return train_with(
+      engine, [](Engine& each, int) { return each.compute_gradients(); }, steps);
+}
+
+}  // namespace octet::test
