@@ -182,9 +182,11 @@ struct CastStatistics {
   const float* scale_inverse;  // [rows], or [1] where `one_scale`
   std::uint64_t* saturated;    // [1]
   std::uint64_t* overflowed;   // [1]
+  std::uint64_t* underflowed;  // [1]
   std::int64_t rows;
   int cols;
   float largest, largest_kept;  // of the format, and what still rounds to it
+  float largest_lost;           // what still rounds to zero
   bool one_scale;
   bool aligned;
 };
@@ -228,6 +230,13 @@ struct SumPartials {
   double* partials;  // [blocks]
   std::int64_t count;
   bool aligned;
+};
+/// Sums of reference^2 and of (x - reference)^2 over elements of T, [2 count] of a block: both of them.
+struct DifferencePartials {
+  const void* reference;  // [count]
+  const void* x;          // [count]
+  double* partials;       // [2, blocks]
+  std::int64_t count;
 };
 struct FinishSum {
   const double* partials;  // [count]

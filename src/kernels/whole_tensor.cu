@@ -52,6 +52,35 @@ OCTET_DEVICE void sum_of_squares(const SumPartials& a) {
   sum_partials(a, [](double x) { return x * x; });
 }
 
+OCTET_DEVICE double wide(float x) {
+  return static_cast<double>(x);
+}
+OCTET_DEVICE double wide(bf16 x) {
+  return static_cast<double>(to_float(x));
+}
+
+/// Neighbouring threads read neighbouring elements of both tensors. Run where numbers are watched, not in every step.
+template <typename T>
+OCTET_DEVICE void difference(const DifferencePartials& a) {
+  OCTET_SHARED double shared[32];
+  const Stride stride;
+  const T* reference = static_cast<const T*>(a.reference);
+  const T* x = static_cast<const T*>(a.x);
+  double signal = 0;
+  double noise = 0;
+  for (Index i = stride.start; i < a.count; i += stride.step) {
+    const double expected = wide(reference[i]);
+    const double off = wide(x[i]) - expected;
+    signal += expected * expected;
+    noise += off * off;
+  }
+  signal = block_sum(signal, shared);
+  noise = block_sum(noise, shared);
+  if (thread_index() != 0) return;
+  a.partials[block_index()] = signal;
+  a.partials[block_count() + block_index()] = noise;
+}
+
 /// One block.
 OCTET_DEVICE void finish_sum(const FinishSum& a) {
   OCTET_SHARED double shared[32];
@@ -152,6 +181,8 @@ OCTET_DEVICE void finish_search(const FinishSearch& a) {
 
 OCTET_SIMPLE_KERNEL(256, sum_floats, SumPartials, sum_floats)
 OCTET_SIMPLE_KERNEL(256, sum_of_squares, SumPartials, sum_of_squares)
+OCTET_SIMPLE_KERNEL(256, difference_f32, DifferencePartials, difference<float>)
+OCTET_SIMPLE_KERNEL(256, difference_bf16, DifferencePartials, difference<octet::bf16>)
 OCTET_SIMPLE_KERNEL(256, finish_sum, FinishSum, finish_sum)
 OCTET_SIMPLE_KERNEL(256, find_non_finite_f32, Search, find_non_finite<float>)
 OCTET_SIMPLE_KERNEL(256, find_non_finite_bf16, Search, find_non_finite<octet::bf16>)

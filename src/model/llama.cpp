@@ -54,10 +54,10 @@ void Llama::allocate(Memory& memory, const SlabStorage& storage) {
   final_norm_ = {gain.weight, gain.gradient};
 }
 
-void Llama::prepare() const {
+void Llama::prepare(ops::Device& device) const {
   const std::vector<float> table =
       ops::rope_table(max_seq_len_, config_.head_dim(), config_.rope_theta, config_.rope_scaling);
-  std::copy(table.begin(), table.end(), cos_sin_.ptr<float>());
+  device.upload(cos_sin_.tensor().raw(), table.data(), cos_sin_.tensor().bytes());
 }
 
 void Llama::measure_weights(ops::Executor& run) const {

@@ -33,7 +33,7 @@ class Llama {
   /// Takes all persistent memory. Throws UserError where the precision plan has no effect.
   void allocate(Memory& memory, const SlabStorage& storage);
   /// Fills what is derived from the configuration alone: the rotary table.
-  void prepare() const;
+  void prepare(ops::Device& device) const;
   /// Measures weights that no optimizer step has just written, for the casts: new or loaded ones.
   void measure_weights(ops::Executor& run) const;
   /// Makes the cached FP8 codes of all weights: once per optimizer step.

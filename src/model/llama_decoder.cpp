@@ -1,5 +1,7 @@
 #include "model/llama_decoder.h"
 
+#include "ops/host_access.h"
+
 namespace octet {
 
 void LlamaDecoder::allocate(Memory& memory) {
@@ -12,9 +14,12 @@ void LlamaDecoder::allocate(Memory& memory) {
 
 std::span<const bf16> LlamaDecoder::step(ops::Executor& run, std::int32_t token) {
   check(length_ < capacity_, "a decoder is fed no more tokens than its cache holds");
-  if (!run.memory().planning()) token_.ptr<std::int32_t>()[0] = token;
+  ops::Device& device = run.backend().device();
+  if (!run.memory().planning()) ops::write_value(device, token_.ptr<std::int32_t>(), token);
   model_.decode(run, token_.ptr<std::int32_t>(), length_++, caches_, logits_.tensor());
-  return {logits_.ptr<bf16>(), static_cast<std::size_t>(model_.config().vocab)};
+  host_logits_.resize(static_cast<std::size_t>(model_.config().vocab));
+  if (!run.memory().planning()) device.download(host_logits_.data(), logits_.tensor().raw(), logits_.tensor().bytes());
+  return host_logits_;
 }
 
 }  // namespace octet

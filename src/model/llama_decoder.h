@@ -34,6 +34,7 @@ class LlamaDecoder {
   std::vector<KeyValueCache> caches_;
   Buffer token_;   // [1, 1] i32
   Buffer logits_;  // [1, V] bf16
+  std::vector<bf16> host_logits_;
 };
 
 }  // namespace octet

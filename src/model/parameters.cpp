@@ -1,8 +1,7 @@
 #include "model/parameters.h"
 
-#include <cstring>
-
 #include "core/random.h"
+#include "ops/host_access.h"
 
 namespace octet {
 
@@ -58,37 +57,43 @@ std::int64_t Parameters::count() const {
   return total;
 }
 
-void Parameters::initialize(std::uint64_t seed) const {
-  for (const Slab& slab : slabs_) {
-    std::memset(slab.values().raw(), 0, slab.values().bytes());
-    for (const Parameter& parameter : slab.parameters()) {
-      const std::uint64_t stream = stream_of(parameter.name);
-      const auto initial = [&](std::int64_t i) {
-        double value = parameter.initial.constant;
-        if (parameter.initial.standard_deviation > 0) {
-          value += parameter.initial.standard_deviation * normal(seed, stream, static_cast<std::uint64_t>(i));
-        }
-        return static_cast<float>(value);
-      };
-      float* master = slab.has_master() ? part_of(slab.master(), parameter).ptr<float>() : nullptr;
-      bf16* weight = part_of(slab.weights(), parameter).ptr<bf16>();
-#pragma omp parallel for
-      for (std::int64_t i = 0; i < parameter.numel(); ++i) {
-        const float value = initial(i);
-        if (master != nullptr) master[i] = value;
-        weight[i] = to_bf16(value);
+void Parameters::initialize(ops::Device& device, std::uint64_t seed) const {
+  for (const Slab& slab : slabs_) initialize(device, slab, seed);
+}
+
+void Parameters::initialize(ops::Device& device, const Slab& slab, std::uint64_t seed) {
+  for (const Parameter& parameter : slab.parameters()) {
+    const std::uint64_t stream = stream_of(parameter.name);
+    const auto initial = [&](std::int64_t i) {
+      double value = parameter.initial.constant;
+      if (parameter.initial.standard_deviation > 0) {
+        value += parameter.initial.standard_deviation * normal(seed, stream, static_cast<std::uint64_t>(i));
       }
+      return static_cast<float>(value);
+    };
+    const ops::HostElements<bf16> weight(device, part_of(slab.weights(), parameter));
+    bf16* weights = weight.elements().data();
+    if (slab.has_master()) {
+      const ops::HostElements<float> master(device, part_of(slab.master(), parameter));
+      float* masters = master.elements().data();
+#pragma omp parallel for
+      for (std::int64_t i = 0; i < parameter.numel(); ++i) weights[i] = to_bf16(masters[i] = initial(i));
+    } else {
+#pragma omp parallel for
+      for (std::int64_t i = 0; i < parameter.numel(); ++i) weights[i] = to_bf16(initial(i));
     }
   }
 }
 
-void Parameters::round_weights() const {
+void Parameters::round_weights(ops::Device& device) const {
   for (const Slab& slab : slabs_) {
     if (!slab.has_master()) continue;
-    const float* master = slab.master().ptr<float>();
-    bf16* weights = slab.weights().ptr<bf16>();
+    const ops::HostBytes master(device, slab.master());
+    const ops::HostElements<bf16> weights(device, slab.weights());
+    const float* from = master.as<float>().data();
+    bf16* to = weights.elements().data();
 #pragma omp parallel for
-    for (std::int64_t i = 0; i < slab.numel(); ++i) weights[i] = to_bf16(master[i]);
+    for (std::int64_t i = 0; i < slab.numel(); ++i) to[i] = to_bf16(from[i]);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/memory.h"
+#include "ops/backend.h"
 
 namespace octet {
 
@@ -95,9 +96,11 @@ class Parameters {
   [[nodiscard]] std::int64_t count() const;
 
   /// Fills every parameter from `seed`, each from a random stream of its own name.
-  void initialize(std::uint64_t seed) const;
+  void initialize(ops::Device& device, std::uint64_t seed) const;
+  /// The same for one slab.
+  static void initialize(ops::Device& device, const Slab& slab, std::uint64_t seed);
   /// Rounds masters, where there are any, to the bf16 weights that layers read: after a checkpoint was loaded.
-  void round_weights() const;
+  void round_weights(ops::Device& device) const;
 
  private:
   std::deque<Slab> slabs_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -37,11 +38,19 @@ class Device {
   /// Memory that host and device address alike, for single ops with little data. The host reads it after `finish`.
   [[nodiscard]] virtual ArenaAllocator shared_allocator() { return allocator(); }
 
+  /// Whether memory of the allocator is the host's own.
+  [[nodiscard]] virtual bool host_memory() const { return true; }
   /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.
   virtual void upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   virtual void download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   /// Waits for all ops that were run. Throws Failure where the device failed at one.
   virtual void finish() {}
+
+  /// A moment in the order of the ops, for `seconds_between`; all of them are forgotten by `forget_marks`. For devices
+  /// whose ops return before they are done.
+  [[nodiscard]] virtual std::int64_t mark() { return 0; }
+  [[nodiscard]] virtual double seconds_between(std::int64_t, std::int64_t) { return 0; }
+  virtual void forget_marks() {}
 };
 
 using Workspace = std::span<std::byte>;

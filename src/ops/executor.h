@@ -51,14 +51,12 @@ class Executor {
         throw UserError("{} cannot run {}: {}", backend_->name(), Op::name, reason);
       return;
     }
-    const TraceClock::time_point begin = TraceClock::now();
-    backend_->run(op, scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes())
-                              : Workspace());
-    const TraceClock::time_point end = TraceClock::now();
-    totals.seconds += std::chrono::duration<double>(end - begin).count();
-    if (tracer_ != nullptr) {
-      tracer_->on_op(
-          {Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), begin, end, memory_->bytes_in_use()});
+    const Workspace workspace =
+        scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
+    if (backend_->device().host_memory()) {
+      run_at_once(op, workspace, totals);
+    } else {
+      run_in_order(op, workspace);
     }
   }
 
@@ -78,18 +76,58 @@ class Executor {
   [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, SpanKind::phase, name}; }
   [[nodiscard]] Span layer(std::string_view name) const { return {tracer_, SpanKind::layer, name}; }
 
+  /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op.
+  void time_ops() { times_ops_ = true; }
+  /// Waits, and adds the times of the ops since the last call to the totals.
+  void settle_times() {
+    ops::Device& device = backend_->device();
+    for (const Timed& timed : timed_) totals_[timed.op].seconds += device.seconds_between(timed.from, timed.to);
+    timed_.clear();
+    device.forget_marks();
+  }
+
   [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return totals_; }
-  void reset_totals() { totals_.clear(); }
+  void reset_totals() {
+    settle_times();
+    totals_.clear();
+  }
   /// FP8 codes that products have read so far: zero after a run in an FP8 recipe means that the recipe did nothing.
   [[nodiscard]] std::uint64_t fp8_codes_used() const { return fp8_codes_used_; }
 
  private:
+  struct Timed {
+    std::string_view op;
+    std::int64_t from, to;
+  };
+
+  template <typename Op>
+  void run_at_once(const Op& op, Workspace workspace, OpTotals& totals) {
+    const TraceClock::time_point begin = TraceClock::now();
+    backend_->run(op, workspace);
+    const TraceClock::time_point end = TraceClock::now();
+    totals.seconds += std::chrono::duration<double>(end - begin).count();
+    if (tracer_ != nullptr) {
+      tracer_->on_op(
+          {Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), begin, end, memory_->bytes_in_use()});
+    }
+  }
+
+  template <typename Op>
+  void run_in_order(const Op& op, Workspace workspace) {
+    if (!times_ops_) return backend_->run(op, workspace);
+    const std::int64_t from = backend_->device().mark();
+    backend_->run(op, workspace);
+    timed_.push_back({Op::name, from, backend_->device().mark()});
+  }
+
   const Backend* backend_;
   Memory* memory_;
   Observer observer_;
   Tracer* tracer_ = nullptr;
   std::map<std::string_view, OpTotals> totals_;
   std::uint64_t fp8_codes_used_ = 0;
+  bool times_ops_ = false;
+  std::vector<Timed> timed_;
 };
 
 }  // namespace octet::ops

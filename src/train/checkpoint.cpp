@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "io/config_text.h"
 #include "io/safetensors.h"
+#include "ops/host_access.h"
 #include "train/named_tensors.h"
 
 namespace octet {
@@ -18,30 +19,38 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr std::string_view kPartial = ".partial";
 
-/// Fills a parameter or moment from a tensor of its shape: the same bytes, or fp32 from bf16 exactly, or bf16 from fp32
-/// to nearest.
-void read_tensor(const FileTensor& tensor, const NamedTensor& named) {
-  const auto count = static_cast<std::size_t>(named.tensor.numel());
-  if (tensor.dtype == file_tensor(named).dtype) {
-    std::copy(tensor.bytes.begin(), tensor.bytes.end(), static_cast<std::byte*>(named.tensor.raw()));
-  } else if (tensor.dtype == FileDType::bf16) {
-    for (std::size_t i = 0; i < count; ++i) {
-      bf16 value;
-      std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
-      named.tensor.ptr<float>()[i] = to_float(value);
-    }
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      float value = 0;
-      std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
-      named.tensor.ptr<bf16>()[i] = to_bf16(value);
-    }
+template <typename From, typename To, typename Convert>
+void convert_elements(const FileTensor& tensor, std::span<To> to, Convert convert) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    From value;  // files of others may not align it
+    std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
+    to[i] = convert(value);
   }
 }
 
-void write_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
+/// Fills a parameter or moment from a tensor of its shape: the same values, or fp32 from bf16 exactly, or bf16 from
+/// fp32 to nearest.
+void read_tensor(ops::Device& device, const FileTensor& tensor, const NamedTensor& named) {
+  const auto same = [](auto value) { return value; };
+  const bool from_f32 = tensor.dtype == FileDType::f32;
+  if (named.tensor.dtype() == DType::f32) {
+    const ops::HostElements<float> to(device, named.tensor);
+    from_f32 ? convert_elements<float>(tensor, to.elements(), same)
+             : convert_elements<bf16>(tensor, to.elements(), [](bf16 value) { return to_float(value); });
+  } else {
+    const ops::HostElements<bf16> to(device, named.tensor);
+    from_f32 ? convert_elements<float>(tensor, to.elements(), [](float value) { return to_bf16(value); })
+             : convert_elements<bf16>(tensor, to.elements(), same);
+  }
+}
+
+void write_tensors(const fs::path& path, ops::Device& device, const std::vector<NamedTensor>& tensors) {
+  std::vector<ops::HostBytes> bytes;
   std::vector<FileTensor> written;
-  for (const NamedTensor& tensor : tensors) written.push_back(file_tensor(tensor));
+  for (const NamedTensor& tensor : tensors) {
+    bytes.emplace_back(device, tensor.tensor);
+    written.push_back(file_tensor(tensor, bytes.back().bytes()));
+  }
   write_safetensors(path, written, {{"format", "octet"}});
 }
 
@@ -50,13 +59,13 @@ std::string shape_text(std::span<const std::uint64_t> shape) {
 }
 
 /// Fills every tensor; complains about the first few that are missing or of another shape.
-void read_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
+void read_tensors(const fs::path& path, ops::Device& device, const std::vector<NamedTensor>& tensors) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   if (!file.verify()) throw UserError("{} carries no checksums: it was not written by octet", path.string());
   std::vector<std::string> differences;
   for (const NamedTensor& named : tensors) {
     const FileTensor* tensor = file.find(named.name);
-    const FileTensor wanted = file_tensor(named);
+    const FileTensor wanted = file_tensor(named, {});
     if (tensor == nullptr) {
       differences.push_back(fmt::format("{} is missing", named.name));
     } else if (tensor->shape != wanted.shape || (tensor->dtype != FileDType::f32 && tensor->dtype != FileDType::bf16)) {
@@ -64,7 +73,7 @@ void read_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors)
                                         shape_text(tensor->shape), file_dtype_name(wanted.dtype),
                                         shape_text(wanted.shape)));
     } else {
-      read_tensor(*tensor, named);
+      read_tensor(device, *tensor, named);
     }
   }
   if (differences.empty() && file.tensors().size() == tensors.size()) return;
@@ -163,7 +172,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& directory) {
   return found;
 }
 
-void save_checkpoint(const fs::path& directory, const Parameters& parameters, const Config& config,
+void save_checkpoint(const fs::path& directory, ops::Device& device, const Parameters& parameters, const Config& config,
                      const TrainState& state, std::int64_t keep) {
   const fs::path target = directory / fmt::format("step-{:08}", state.step);
   fs::path partial = target;
@@ -177,8 +186,8 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
     make_directory(directory);
     remove_leftovers(directory);
     make_directory(partial);
-    write_tensors(partial / "model.safetensors", named_tensors(parameters, "", &Slab::values));
-    write_tensors(partial / "optimizer.safetensors", moments_of(parameters));
+    write_tensors(partial / "model.safetensors", device, named_tensors(parameters, "", &Slab::values));
+    write_tensors(partial / "optimizer.safetensors", device, moments_of(parameters));
     json description = describe(config, state);
     description["checksum"] = checksum_text(description);
     write_file_atomically(partial / "state.json", description.dump(2) + "\n");
@@ -199,8 +208,8 @@ void save_checkpoint(const fs::path& directory, const Parameters& parameters, co
   }
 }
 
-TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& parameters, const Config& config,
-                           LoadOptimizer optimizer) {
+TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, const Parameters& parameters,
+                           const Config& config, LoadOptimizer optimizer) {
   const json state = read_state(checkpoint / "state.json");
   TrainState result;
   try {
@@ -219,9 +228,9 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Parameters& paramet
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }
-  read_tensors(checkpoint / "model.safetensors", named_tensors(parameters, "", &Slab::values));
+  read_tensors(checkpoint / "model.safetensors", device, named_tensors(parameters, "", &Slab::values));
   if (optimizer == LoadOptimizer::yes) {
-    read_tensors(checkpoint / "optimizer.safetensors", moments_of(parameters));
+    read_tensors(checkpoint / "optimizer.safetensors", device, moments_of(parameters));
   }
   return result;
 }

@@ -28,8 +28,8 @@ struct TrainState {
 
 /// Writes the checkpoint of `state.step` below `directory` and then removes all but the newest `keep`.
 /// Throws UserError when the disk refuses; older checkpoints are then untouched.
-void save_checkpoint(const std::filesystem::path& directory, const Parameters& parameters, const Config& config,
-                     const TrainState& state, std::int64_t keep);
+void save_checkpoint(const std::filesystem::path& directory, ops::Device& device, const Parameters& parameters,
+                     const Config& config, const TrainState& state, std::int64_t keep);
 
 /// The whole checkpoints below `directory`, oldest first; empty where there are none.
 [[nodiscard]] std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& directory);
@@ -39,7 +39,7 @@ enum class LoadOptimizer : std::uint8_t { yes, no };
 /// Fills parameters (and moments) from one checkpoint directory, converting between fp32 and bf16. Throws UserError,
 /// and names the tensor, for a damaged file, and the first differences for another model's or another data order's
 /// checkpoint.
-[[nodiscard]] TrainState load_checkpoint(const std::filesystem::path& checkpoint, const Parameters& parameters,
-                                         const Config& config, LoadOptimizer optimizer);
+[[nodiscard]] TrainState load_checkpoint(const std::filesystem::path& checkpoint, ops::Device& device,
+                                         const Parameters& parameters, const Config& config, LoadOptimizer optimizer);
 
 }  // namespace octet

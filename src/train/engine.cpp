@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/random.h"
+#include "ops/host_access.h"
 #include "train/model_setup.h"
 
 namespace octet {
@@ -74,15 +75,17 @@ void Engine::allocate() {
   run_ = ops::Executor(*backend_, *memory);
   take_persistent(*memory);
   memory_ = std::move(memory);  // the planning Memory goes last: the buffers it gave out were just replaced
-  model_->prepare();
+  model_->prepare(backend_->device());
+  host_inputs_.resize(static_cast<std::size_t>(tokens_per_step()));
+  host_targets_.resize(host_inputs_.size());
 }
 
 std::span<std::int32_t> Engine::inputs() {
-  return {inputs_.ptr<std::int32_t>(), static_cast<std::size_t>(tokens_per_step())};
+  return host_inputs_;
 }
 
 std::span<std::int32_t> Engine::targets() {
-  return {targets_.ptr<std::int32_t>(), static_cast<std::size_t>(tokens_per_step())};
+  return host_targets_;
 }
 
 Batch Engine::micro_batch(std::int64_t index) const {
@@ -108,6 +111,13 @@ void Engine::run_watched_micro_batch() {
   shadow_->train(run_, micro_batch(0), gradient_scale(), loss_sum_.ptr<double>());
 }
 
+/// The first `count` of inputs() and targets() to the device.
+void Engine::upload_tokens(std::int64_t count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(std::int32_t);
+  backend_->device().upload(inputs_.tensor().raw(), host_inputs_.data(), bytes);
+  backend_->device().upload(targets_.tensor().raw(), host_targets_.data(), bytes);
+}
+
 void Engine::sum_gradient_squares() {
   for (const Slab& slab : model_->parameters().slabs()) {
     run_(ops::SumOfSquares{slab.gradients().ptr<float>(), gradient_squares_.ptr<double>(), slab.numel()});
@@ -124,17 +134,19 @@ StepOutcome Engine::compute_watched_gradients() {
 }
 
 StepOutcome Engine::compute_gradients(bool watched) {
-  *loss_sum_.ptr<double>() = 0;
-  *gradient_squares_.ptr<double>() = 0;
+  ops::Device& device = backend_->device();
+  upload_tokens(tokens_per_step());
+  ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
+  ops::write_value(device, gradient_squares_.ptr<double>(), 0.0);
   if (watched) {
     run_watched_micro_batch();
     const auto tokens = static_cast<double>(tokens_per_micro_batch());
-    watched_losses_ = {shadow_->loss_sum() / tokens, *loss_sum_.ptr<double>() / tokens};
+    watched_losses_ = {shadow_->loss_sum() / tokens, ops::read_value(device, loss_sum_.ptr<double>()) / tokens};
   }
   for (std::int64_t i = watched ? 1 : 0; i < config_.training.accumulate; ++i) run_micro_batch(i);
   sum_gradient_squares();
-  return {*loss_sum_.ptr<double>() / static_cast<double>(tokens_per_step()),
-          std::sqrt(*gradient_squares_.ptr<double>())};
+  return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
+          std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
 
 void Engine::run_optimizer() {
@@ -177,11 +189,11 @@ void Engine::update_parameter(const Slab& slab, std::size_t index, const Paramet
 void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
   const Config::Optimizer& adam = config_.optimizer;
   const double clip = adam.clip_norm > 0 && grad_norm > adam.clip_norm ? adam.clip_norm / grad_norm : 1.0;
-  auto* scalars = reinterpret_cast<ops::StepScalars*>(scalars_.tensor().raw());
-  *scalars = {static_cast<float>(learning_rate), static_cast<float>(clip),
-              static_cast<float>(1.0 - std::pow(adam.beta1, static_cast<double>(step))),
-              static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step))),
-              rounding_key(config_.training.seed, step)};
+  const ops::StepScalars scalars{static_cast<float>(learning_rate), static_cast<float>(clip),
+                                 static_cast<float>(1.0 - std::pow(adam.beta1, static_cast<double>(step))),
+                                 static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step))),
+                                 rounding_key(config_.training.seed, step)};
+  backend_->device().upload(scalars_.tensor().raw(), &scalars, sizeof scalars);
   run_optimizer();
 }
 
@@ -195,9 +207,11 @@ void Engine::watch_casts() {
 }
 
 double Engine::validate() {
-  *loss_sum_.ptr<double>() = 0;
+  ops::Device& device = backend_->device();
+  upload_tokens(tokens_per_micro_batch());
+  ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   run_validation();
-  return *loss_sum_.ptr<double>() / static_cast<double>(tokens_per_micro_batch());
+  return ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_micro_batch());
 }
 
 void Engine::run_weight_cast() {
@@ -207,7 +221,7 @@ void Engine::run_weight_cast() {
 }
 
 void Engine::weights_changed() {
-  model_->parameters().round_weights();
+  model_->parameters().round_weights(backend_->device());
   run_weight_cast();
 }
 

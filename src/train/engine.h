@@ -81,6 +81,7 @@ class Engine {
   void run_micro_batch(std::int64_t index);
   void run_watched_micro_batch();
   [[nodiscard]] StepOutcome compute_gradients(bool watched);
+  void upload_tokens(std::int64_t count);
   void sum_gradient_squares();
   void run_optimizer();
   void update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group);
@@ -97,7 +98,8 @@ class Engine {
   ops::Executor run_;
   MemoryPlan plan_;
   Work planned_work_;
-  Buffer inputs_, targets_;                          // [accumulate * batch, seq_len] i32
+  Buffer inputs_, targets_;  // [accumulate * batch, seq_len] i32
+  std::vector<std::int32_t> host_inputs_, host_targets_;
   Buffer loss_sum_;                                  // [1] f64
   Buffer gradient_squares_;                          // [1] f64
   Buffer scalars_;                                   // ops::StepScalars

@@ -64,9 +64,9 @@ void Generator::prepare(std::int64_t capacity) {
   memory_ = std::make_unique<Memory>(planner.finish(), backend_->device().allocator());
   model_->allocate(*memory_, storage);
   decoder_->allocate(*memory_);
-  model_->prepare();
-  (void)load_checkpoint(checkpoint_, model_->parameters(), config_, LoadOptimizer::no);
-  model_->parameters().round_weights();
+  model_->prepare(backend_->device());
+  (void)load_checkpoint(checkpoint_, backend_->device(), model_->parameters(), config_, LoadOptimizer::no);
+  model_->parameters().round_weights(backend_->device());
   ops::Executor run(*backend_, *memory_);
   const ProgramScope program(*memory_, "cast_weights");
   model_->measure_weights(run);

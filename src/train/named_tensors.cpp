@@ -26,15 +26,12 @@ std::vector<NamedTensor> named_tensors(const Parameters& parameters, std::string
   return tensors;
 }
 
-FileTensor file_tensor(const NamedTensor& named) {
+FileTensor file_tensor(const NamedTensor& named, std::span<const std::byte> bytes) {
   const Tensor& tensor = named.tensor;
   const auto cols = static_cast<std::uint64_t>(tensor.cols());
   std::vector<std::uint64_t> shape = {cols};
   if (tensor.rows() != 1) shape = {static_cast<std::uint64_t>(tensor.rows()), cols};
-  return {named.name,
-          file_dtype_of(tensor.dtype()),
-          std::move(shape),
-          {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()}};
+  return {named.name, file_dtype_of(tensor.dtype()), std::move(shape), bytes};
 }
 
 }  // namespace octet

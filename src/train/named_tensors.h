@@ -1,6 +1,7 @@
 // A model's tensors under the names that checkpoints and records know: merged matrices in their parts.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ struct NamedTensor {
 [[nodiscard]] std::vector<NamedTensor> named_tensors(const Parameters& parameters, std::string_view prefix,
                                                      const Tensor& (Slab::*array)() const);
 
-/// The same bytes as a file holds them; a single row is a vector there.
-[[nodiscard]] FileTensor file_tensor(const NamedTensor& named);
+/// The tensor as a file holds it, with `bytes` on the host; a single row is a vector there.
+[[nodiscard]] FileTensor file_tensor(const NamedTensor& named, std::span<const std::byte> bytes);
 
 }  // namespace octet

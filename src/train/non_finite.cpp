@@ -7,9 +7,15 @@ namespace {
 
 /// The index of the first NaN or inf, or -1.
 std::int64_t first_non_finite(const ops::Backend& backend, const Tensor& tensor) {
-  std::int64_t first = -1;
-  backend.run(ops::FindNonFinite{tensor.raw(), &first, tensor.numel(), tensor.dtype()});
-  return first;
+  const auto allocate = backend.device().shared_allocator();  // looking for a fault is no part of the planned step
+  const auto result = allocate(sizeof(std::int64_t));
+  auto* first = reinterpret_cast<std::int64_t*>(result.get());
+  const ops::FindNonFinite op{tensor.raw(), first, tensor.numel(), tensor.dtype()};
+  const std::size_t bytes = backend.workspace_bytes(op);
+  const auto workspace = allocate(bytes);
+  backend.run(op, {workspace.get(), bytes});
+  backend.device().finish();
+  return *first;
 }
 
 std::string place(std::string_view name, const Tensor& tensor, std::int64_t index) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "io/text.h"
+#include "ops/host_access.h"
 #include "train/named_tensors.h"
 
 namespace octet {
@@ -15,10 +16,10 @@ constexpr std::string_view kDirectory = "records";
 constexpr std::string_view kFilePrefix = "step-";
 constexpr std::string_view kFileSuffix = ".safetensors";
 
-std::vector<FileTensor> tensors_to_record(const Parameters& parameters, const RecordRequest& request) {
-  std::vector<FileTensor> tensors;
+std::vector<NamedTensor> tensors_to_record(const Parameters& parameters, const RecordRequest& request) {
+  std::vector<NamedTensor> tensors;
   const auto add = [&](std::string_view prefix, const Tensor& (Slab::*array)() const) {
-    for (const NamedTensor& tensor : named_tensors(parameters, prefix, array)) tensors.push_back(file_tensor(tensor));
+    for (NamedTensor& tensor : named_tensors(parameters, prefix, array)) tensors.push_back(std::move(tensor));
   };
   if (request.gradients) add(kGradientPrefix, &Slab::gradients);
   if (request.weights) add(kWeightPrefix, &Slab::values);
@@ -38,15 +39,16 @@ std::optional<std::int64_t> step_of(std::string_view file) {
 
 }  // namespace
 
-Recorder::Recorder(const fs::path& run_directory, RecordRequest request, const Parameters& parameters)
-    : directory_(run_directory / kDirectory), request_(request), parameters_(parameters) {
+Recorder::Recorder(const fs::path& run_directory, RecordRequest request, ops::Device& device,
+                   const Parameters& parameters)
+    : directory_(run_directory / kDirectory), request_(request), device_(device), parameters_(parameters) {
   make_directory(directory_);
 }
 
 RecordPlan Recorder::plan(std::int64_t first, std::int64_t last) const {
   RecordPlan plan;
   plan.records = last / request_.every - (first - 1) / request_.every;
-  for (const FileTensor& tensor : tensors_to_record(parameters_, request_)) plan.bytes_each += tensor.bytes.size();
+  for (const NamedTensor& tensor : tensors_to_record(parameters_, request_)) plan.bytes_each += tensor.tensor.bytes();
   std::error_code unknown;
   const fs::space_info space = fs::space(directory_, unknown);
   if (!unknown) plan.free_bytes = space.available;
@@ -57,8 +59,13 @@ void Recorder::record(std::int64_t step) const {
   if (step % request_.every != 0) return;
   const fs::path file = directory_ / fmt::format("{}{:06}{}", kFilePrefix, step, kFileSuffix);
   try {
-    write_safetensors(file, tensors_to_record(parameters_, request_),
-                      {{"format", "octet"}, {"step", std::to_string(step)}});
+    std::vector<ops::HostBytes> bytes;
+    std::vector<FileTensor> tensors;
+    for (const NamedTensor& tensor : tensors_to_record(parameters_, request_)) {
+      bytes.emplace_back(device_, tensor.tensor);
+      tensors.push_back(file_tensor(tensor, bytes.back().bytes()));
+    }
+    write_safetensors(file, tensors, {{"format", "octet"}, {"step", std::to_string(step)}});
   } catch (const UserError& error) {
     throw UserError("{}; earlier records and checkpoints are untouched", error.what());
   }

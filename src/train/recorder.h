@@ -36,8 +36,10 @@ struct RecordPlan {
 
 class Recorder {
  public:
-  /// `parameters` must outlive the recorder. Makes the directory. Throws UserError where the disk refuses.
-  Recorder(const std::filesystem::path& run_directory, RecordRequest request, const Parameters& parameters);
+  /// `device` and its `parameters` must outlive the recorder. Makes the directory. Throws UserError where the disk
+  /// refuses.
+  Recorder(const std::filesystem::path& run_directory, RecordRequest request, ops::Device& device,
+           const Parameters& parameters);
 
   [[nodiscard]] const RecordRequest& request() const { return request_; }
   /// For the steps from `first` to `last`, both included.
@@ -50,6 +52,7 @@ class Recorder {
  private:
   std::filesystem::path directory_;
   RecordRequest request_;
+  ops::Device& device_;
   const Parameters& parameters_;
 };
 

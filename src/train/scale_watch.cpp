@@ -1,7 +1,8 @@
 #include "train/scale_watch.h"
 
 #include <cmath>
-#include <span>
+
+#include "ops/host_access.h"
 
 namespace octet {
 namespace {
@@ -24,7 +25,8 @@ void ScaleWatch::observe(std::string_view name, const Tensor& tensor) {
   if (!name.ends_with(kScaleSuffix)) return;
   name.remove_suffix(kScaleSuffix.size());
   Histogram& histogram = log2_scales_.try_emplace(std::string(name), kBucketWidth).first->second;
-  for (const float inverse_scale : std::span(tensor.ptr<float>(), static_cast<std::size_t>(tensor.numel()))) {
+  const ops::HostBytes scales(executor_.backend().device(), tensor);
+  for (const float inverse_scale : scales.as<float>()) {
     histogram.add(-std::log2(static_cast<double>(inverse_scale)));
   }
 }

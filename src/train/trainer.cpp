@@ -109,12 +109,13 @@ void Trainer::begin_or_resume() {
   engine_.allocate();
   const Parameters& parameters = engine_.model().parameters();
   if (resumes) {
-    const TrainState state = load_checkpoint(checkpoints.back(), parameters, config_, LoadOptimizer::yes);
+    const TrainState state =
+        load_checkpoint(checkpoints.back(), engine_.backend().device(), parameters, config_, LoadOptimizer::yes);
     loader_->restore(state.loader);
     first_step_ = state.step + 1;
     directory_.emplace(RunDirectory::resume(path, state.step));
   } else {
-    parameters.initialize(static_cast<std::uint64_t>(config_.training.seed));
+    parameters.initialize(engine_.backend().device(), static_cast<std::uint64_t>(config_.training.seed));
   }
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
@@ -135,7 +136,7 @@ void Trainer::prepare_profile() {
 void Trainer::prepare_records() {
   remove_records_after(request_.run_directory, first_step_ - 1);
   if (!request_.record.keeps_tensors()) return;
-  recorder_.emplace(request_.run_directory, request_.record, engine_.model().parameters());
+  recorder_.emplace(request_.run_directory, request_.record, engine_.backend().device(), engine_.model().parameters());
   facts_.records = describe_records(request_.record, recorder_->plan(first_step_, config_.training.steps));
 }
 
@@ -223,8 +224,8 @@ double Trainer::validation_loss() {
 }
 
 void Trainer::checkpoint(std::int64_t step) {
-  save_checkpoint(directory_->checkpoints(), engine_.model().parameters(), config_, {step, loader_->state()},
-                  config_.checkpoint.keep);
+  save_checkpoint(directory_->checkpoints(), engine_.backend().device(), engine_.model().parameters(), config_,
+                  {step, loader_->state()}, config_.checkpoint.keep);
   listener_.on_checkpoint(directory_->checkpoints(), step);
 }
 

@@ -26,8 +26,8 @@ class DecoderRun {
     memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
     model_.allocate(*memory_, {.training = false});
     decoder_.allocate(*memory_);
-    model_.prepare();
-    write_weights(model_, weights);
+    model_.prepare(backend.device());
+    write_weights(backend.device(), model_, weights);
     run_ = std::make_unique<ops::Executor>(backend, *memory_);
     const ProgramScope program(*memory_, "cast_weights");
     model_.measure_weights(*run_);

@@ -16,7 +16,7 @@ Vector widened(const Tensor& tensor) {
   return values;
 }
 
-void write_weights(const Llama& model, const Parameters& weights) {
+void write_weights(ops::Device& device, const Llama& model, const Parameters& weights) {
   for (const Slab& slab : model.parameters().slabs()) {
     for (const Parameter& parameter : slab.parameters()) {
       const Vector& values = weights.at(parameter.name);
@@ -25,7 +25,7 @@ void write_weights(const Llama& model, const Parameters& weights) {
                              [](double value) { return static_cast<float>(value); });
     }
   }
-  model.parameters().round_weights();
+  model.parameters().round_weights(device);
 }
 
 ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision,
@@ -48,7 +48,7 @@ ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, Precision
   }
   memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
   take_persistent(*memory_);
-  model_.prepare();
+  model_.prepare(backend.device());
   run_ = std::make_unique<ops::Executor>(backend, *memory_);
 }
 
@@ -70,7 +70,7 @@ Batch ModelRun::batch() const {
 }
 
 void ModelRun::set_weights(const Parameters& weights) {
-  write_weights(model_, weights);
+  write_weights(run_->backend().device(), model_, weights);
   const ProgramScope program(*memory_, "cast_weights");
   model_.measure_weights(*run_);
   model_.cast_weights(*run_);

@@ -16,7 +16,7 @@ inline constexpr auto kFnuz = fp8::FormatFamily::fnuz;
 [[nodiscard]] ops::reference::Vector widened(const Tensor& tensor);
 
 /// Writes weights by the oracle's names into an allocated model. Its FP8 codes are those of the old weights still.
-void write_weights(const Llama& model, const ops::reference::Parameters& weights);
+void write_weights(ops::Device& device, const Llama& model, const ops::reference::Parameters& weights);
 
 class ModelRun {
  public:

@@ -101,7 +101,7 @@ TEST(LlamaSlabs, PartsCoverTheRowsOfMergedMatrices) {
 std::map<std::string, std::vector<float>> initial_weights(const LlamaConfig& config, std::uint64_t seed) {
   const auto backend = ops::make_cpu_backend(1);
   const ModelRun run(config, {1, 16}, precision("bf16"), *backend);
-  run.model().parameters().initialize(seed);
+  run.model().parameters().initialize(backend->device(), seed);
   std::map<std::string, std::vector<float>> weights;
   for (const Slab& slab : run.model().parameters().slabs()) {
     for (const Parameter& parameter : slab.parameters()) {

@@ -32,7 +32,7 @@ DebugRun run_llama3_debug(const std::vector<std::string>& overrides) {
   auto model = make_model(config, *backend);
   Engine engine(config, std::move(backend), std::move(model));
   engine.allocate();
-  engine.model().parameters().initialize(static_cast<std::uint64_t>(config.training.seed));
+  engine.model().parameters().initialize(engine.backend().device(), static_cast<std::uint64_t>(config.training.seed));
   engine.weights_changed();
   DebugRun run;
   for (std::int64_t step = 1; step <= config.training.steps; ++step) {

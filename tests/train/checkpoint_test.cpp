@@ -30,10 +30,11 @@ class CheckpointTest : public testing::Test {
   }
 
   void save(std::int64_t step, std::int64_t keep = 10) const {
-    save_checkpoint(directory_.path(), engine_.model().parameters(), config_, {step, {4, 7}}, keep);
+    save_checkpoint(directory_.path(), engine_.backend().device(), engine_.model().parameters(), config_,
+                    {step, {4, 7}}, keep);
   }
   [[nodiscard]] TrainState load(const fs::path& checkpoint, LoadOptimizer optimizer = LoadOptimizer::yes) const {
-    return load_checkpoint(checkpoint, engine_.model().parameters(), config_, optimizer);
+    return load_checkpoint(checkpoint, engine_.backend().device(), engine_.model().parameters(), config_, optimizer);
   }
   [[nodiscard]] std::vector<std::string> listed() const {
     std::vector<std::string> names;
@@ -52,7 +53,8 @@ TEST_F(CheckpointTest, RoundTripIsBitwise) {
   save(2);
   Engine other = small_engine(config_);
   const auto checkpoint = list_checkpoints(directory_.path()).at(0);
-  const TrainState state = load_checkpoint(checkpoint, other.model().parameters(), config_, LoadOptimizer::yes);
+  const TrainState state =
+      load_checkpoint(checkpoint, other.backend().device(), other.model().parameters(), config_, LoadOptimizer::yes);
   EXPECT_EQ(state.step, 2);
   EXPECT_EQ(state.loader, (LoaderState{4, 7}));
   const auto& saved = engine_.model().parameters().slabs();
@@ -76,7 +78,7 @@ TEST_F(CheckpointTest, SavingAStepAgainReplacesIt) {
   save(3);
   EXPECT_EQ(listed(), (Names{"step-00000003"}));
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), fs::directory_iterator()), 1);
-  engine_.model().parameters().initialize(2);
+  engine_.model().parameters().initialize(engine_.backend().device(), 2);
   (void)load(list_checkpoints(directory_.path()).at(0));
   EXPECT_EQ(copy_of(engine_.model().parameters().slabs().front().master()), changed);
 }

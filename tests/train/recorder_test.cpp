@@ -35,7 +35,7 @@ class RecorderTest : public SmallRuns {
 
 TEST_F(RecorderTest, KeepsGradientsAndWeightsUnderTheirCheckpointNames) {
   engine_.update(3, 1e-2, engine_.compute_gradients().grad_norm);
-  const Recorder recorder(path("run"), {true, true, 1}, engine_.model().parameters());
+  const Recorder recorder(path("run"), {true, true, 1}, engine_.backend().device(), engine_.model().parameters());
   recorder.record(3);
   const SafetensorsFile file = SafetensorsFile::open(path("run/records/step-000003.safetensors"));
   EXPECT_TRUE(file.verify());
@@ -51,7 +51,7 @@ TEST_F(RecorderTest, KeepsGradientsAndWeightsUnderTheirCheckpointNames) {
 }
 
 TEST_F(RecorderTest, KeepsTheModelsOrder) {
-  Recorder(path("run"), {true, true, 1}, engine_.model().parameters()).record(1);
+  Recorder(path("run"), {true, true, 1}, engine_.backend().device(), engine_.model().parameters()).record(1);
   std::vector<std::string> names;
   const SafetensorsFile file = SafetensorsFile::open(path("run/records/step-000001.safetensors"));
   for (const FileTensor& tensor : file.tensors()) names.push_back(tensor.name);
@@ -66,7 +66,7 @@ TEST_F(RecorderTest, KeepsTheModelsOrder) {
 TEST_F(RecorderTest, PlansTheBytesThatItWrites) {
   const Parameters& parameters = engine_.model().parameters();
   const auto plan_of = [&](RecordRequest request, std::int64_t first, std::int64_t last) {
-    return Recorder(path("run"), request, parameters).plan(first, last);
+    return Recorder(path("run"), request, engine_.backend().device(), parameters).plan(first, last);
   };
   const auto bytes = static_cast<std::uint64_t>(parameters.count()) * 4;
   EXPECT_EQ(plan_of({true, false, 1}, 1, 10).bytes(), 10 * bytes);

@@ -43,7 +43,7 @@ inline Engine small_engine(const Config& config) {
   auto model = make_model(config, *backend);
   Engine engine(config, std::move(backend), std::move(model));
   engine.allocate();
-  engine.model().parameters().initialize(1);
+  engine.model().parameters().initialize(engine.backend().device(), 1);
   engine.weights_changed();
   const auto fill = [](std::span<std::int32_t> tokens, std::int32_t first) {
     std::ranges::generate(tokens, [&first] { return first = (first * 37 + 11) % 256; });

@@ -203,7 +203,7 @@ TEST(Watch, ShowsTheMaximumOf448WhereItIsAndNowhereElse) {
   auto model = make_faulty_model(config, *backend);
   Engine faulty(config, std::move(backend), std::move(model));
   faulty.allocate();
-  faulty.model().parameters().initialize(1);
+  faulty.model().parameters().initialize(faulty.backend().device(), 1);
   faulty.weights_changed();
   std::ranges::copy(right.inputs(), faulty.inputs().begin());
   std::ranges::copy(right.targets(), faulty.targets().begin());

@@ -59,6 +59,9 @@ void find_non_finite(Device& device, const FindNonFinite& op, Workspace workspac
 [[nodiscard]] std::size_t find_non_finite_workspace(const Device& device, const FindNonFinite& op);
 void cast_statistics(Device& device, const CastStatistics& op, Workspace workspace);
 void zero(Device& device, const Zero& op, Workspace workspace);
+void copy(Device& device, const Copy& op, Workspace workspace);
+void difference(Device& device, const Difference& op, Workspace workspace);
+[[nodiscard]] std::size_t difference_workspace(const Device& device, const Difference& op);
 
 // adamw.cpp
 void adamw(Device& device, const AdamW& op, Workspace workspace);

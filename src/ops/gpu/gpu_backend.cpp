@@ -48,6 +48,8 @@ OpTable make_table() {
   std::get<Entry<SumOfSquares>>(table) = {&sum_of_squares, &sum_of_squares_workspace};
   std::get<Entry<AdamW>>(table) = {&adamw, &adamw_workspace};
   std::get<Entry<FindNonFinite>>(table) = {&find_non_finite, &find_non_finite_workspace};
+  std::get<Entry<Copy>>(table) = {&copy, nullptr};
+  std::get<Entry<Difference>>(table) = {&difference, &difference_workspace};
   return table;
 }
 

@@ -27,9 +27,15 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
   [[nodiscard]] ArenaAllocator allocator() override;
   [[nodiscard]] ArenaAllocator shared_allocator() override;
+  [[nodiscard]] bool host_memory() const override { return false; }
   void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) override { driver_->download(to, from, bytes); }
   void finish() override { driver_->finish(); }
+  [[nodiscard]] std::int64_t mark() override { return driver_->mark().index; }
+  [[nodiscard]] double seconds_between(std::int64_t from, std::int64_t to) override {
+    return driver_->seconds({from}, {to});
+  }
+  void forget_marks() override { driver_->forget_marks(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }

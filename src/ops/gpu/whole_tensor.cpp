@@ -52,21 +52,22 @@ Index bytes_of(const FindNonFinite& op) {
 }
 
 struct CastLimits {
-  float largest, largest_kept;
+  float largest, largest_kept, largest_lost;
 };
 
 CastLimits limits_of(fp8::Format format) {
   using fp8::Format;
   const float largest = fp8::info(format).max;
+  const float lost = fp8::info(format).min_subnormal / 2;  // a tie goes to the even code, which is zero
   switch (format) {
     case Format::e4m3fn:
-      return {largest, fp8::largest_not_overflowing<Format::e4m3fn>()};
+      return {largest, fp8::largest_not_overflowing<Format::e4m3fn>(), lost};
     case Format::e4m3fnuz:
-      return {largest, fp8::largest_not_overflowing<Format::e4m3fnuz>()};
+      return {largest, fp8::largest_not_overflowing<Format::e4m3fnuz>(), lost};
     case Format::e5m2:
-      return {largest, fp8::largest_not_overflowing<Format::e5m2>()};
+      return {largest, fp8::largest_not_overflowing<Format::e5m2>(), lost};
     case Format::e5m2fnuz:
-      return {largest, fp8::largest_not_overflowing<Format::e5m2fnuz>()};
+      return {largest, fp8::largest_not_overflowing<Format::e5m2fnuz>(), lost};
   }
   throw Failure("an unknown format");
 }
@@ -108,8 +109,32 @@ void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
   gpu(device).launch(
       "cast_statistics",
       {.blocks_x = static_cast<unsigned>(blocks), .threads = threads_for(device, (op.cols + 7) / 8, kThreads)},
-      kernels::CastStatistics{op.x, op.scale_inverse, op.saturated, op.overflowed, op.rows, static_cast<int>(op.cols),
-                              limits.largest, limits.largest_kept, op.one_scale, rows_aligned(op.x, op.cols)});
+      kernels::CastStatistics{op.x, op.scale_inverse, op.saturated, op.overflowed, op.underflowed, op.rows,
+                              static_cast<int>(op.cols), limits.largest, limits.largest_kept, limits.largest_lost,
+                              op.one_scale, rows_aligned(op.x, op.cols)});
+}
+
+std::size_t difference_workspace(const Device&, const Difference& op) {
+  WorkspaceCutter cutter;
+  (void)cutter.take<double>(2 * parts(op.count * static_cast<Index>(size_of(op.dtype))));
+  return cutter.used();
+}
+
+void difference(Device& device, const Difference& op, Workspace workspace) {
+  WorkspaceCutter cutter(workspace);
+  const Index blocks = parts(op.count * static_cast<Index>(size_of(op.dtype)));
+  auto* partials = cutter.take<double>(2 * blocks);
+  gpu(device).launch(op.dtype == DType::bf16 ? "difference_bf16" : "difference_f32",
+                     {.blocks_x = static_cast<unsigned>(blocks), .threads = kThreads},
+                     kernels::DifferencePartials{op.reference, op.x, partials, op.count});
+  for (Index i = 0; i < 2; ++i) {
+    gpu(device).launch("finish_sum", {.threads = kThreads},
+                       kernels::FinishSum{partials + i * blocks, op.energies + i, 1.0, static_cast<int>(blocks)});
+  }
+}
+
+void copy(Device& device, const Copy& op, Workspace) {
+  gpu(device).driver().copy(op.to, op.from, static_cast<std::size_t>(op.size));
 }
 
 void zero(Device& device, const Zero& op, Workspace) {
