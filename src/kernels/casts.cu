@@ -49,7 +49,7 @@ constexpr int kTileCols = 64;
 /// Transposed codes of a tile, four rows of a column to a word. A warp writes words of four neighbouring row quads and
 /// of every eighth column, and reads 16 bytes of eight neighbouring quads: with the quads of each eight columns in an
 /// order of their own, neither meets a bank twice.
-struct TransposedTile {
+struct alignas(16) TransposedTile {
   std::uint32_t words[kTileCols][kTileRows / 4];
 
   OCTET_DEVICE std::uint32_t& quad(int col, int quad) { return words[col][quad ^ (col / 8 * 4)]; }
@@ -147,7 +147,7 @@ OCTET_DEVICE void store_transposed(const CastTiles& a, const TransposedTile& til
 /// A tile of 128 rows and 64 columns: 2 (x) + 1 for each layout bytes an element.
 template <fp8::Format F>
 OCTET_DEVICE void cast_tiles(const CastTiles& a) {
-  OCTET_SHARED alignas(16) TransposedTile tile;
+  OCTET_SHARED TransposedTile tile;
   for (Index first_row = Index{block_index_y()} * kTileRows; first_row < a.rows;
        first_row += Index{block_count_y()} * kTileRows) {
     const int first_col = block_index() * kTileCols;
