@@ -1,4 +1,5 @@
 // Casts to FP8: rows under their own scales, and codes under known maxima, as stored and transposed in one pass.
+#include "kernels/eight.h"
 #include "kernels/measured.h"
 
 namespace octet::kernels {
@@ -54,7 +55,7 @@ constexpr int kTileCols = 64;
 /// Transposed codes of a tile, four rows of a column to a word. A warp writes words of four neighbouring row quads and
 /// of every eighth column, and reads 16 bytes of eight neighbouring quads: with the quads of each eight columns in an
 /// order of their own, neither meets a bank twice.
-struct TransposedTile {
+struct alignas(16) TransposedTile {
   std::uint32_t words[kTileCols][kTileRows / 4];
 
   OCTET_DEVICE std::uint32_t& quad(int col, int quad) { return words[col][quad ^ (col / 8 * 4)]; }
@@ -94,12 +95,31 @@ struct TilePart {
   }
 };
 
+/// The scales of a part, loaded before anything is stored: no store can then stand before them.
+struct TileScales {
+  float rows[4];
+  Eight cols;
+
+  OCTET_DEVICE TileScales(const CastTiles& a, Index row, int col) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const bool wanted = a.stored_codes != nullptr && row + r < a.rows;
+      rows[r] = wanted ? a.row_scales[a.scale_by_row ? row + r : 0] : 0.0F;
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const bool wanted = a.transposed_codes != nullptr && col + i < a.cols;
+      cols[i] = wanted ? a.column_scales[a.scale_by_column ? col + i : 0] : 0.0F;
+    }
+  }
+};
+
 template <fp8::Format F>
-OCTET_DEVICE void store_as_stored(const CastTiles& a, const TilePart& part) {
+OCTET_DEVICE void store_as_stored(const CastTiles& a, const TilePart& part, const TileScales& scales) {
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
     if (part.row + r >= a.rows || part.col >= a.cols) continue;
-    const float scale = a.row_scales[a.scale_by_row ? part.row + r : 0];
+    const float scale = scales.rows[r];
     std::uint32_t codes[2];
 #pragma unroll
     for (int w = 0; w < 2; ++w) {
@@ -119,10 +139,10 @@ OCTET_DEVICE void store_as_stored(const CastTiles& a, const TilePart& part) {
 }
 
 template <fp8::Format F>
-OCTET_DEVICE void transpose(const CastTiles& a, const TilePart& part, TransposedTile& tile) {
+OCTET_DEVICE void transpose(const TilePart& part, const TileScales& scales, TransposedTile& tile) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const float scale = part.col + i < a.cols ? a.column_scales[a.scale_by_column ? part.col + i : 0] : 0.0F;
+    const float scale = scales.cols[i];
     tile.quad(thread_index() % 8 * 8 + i, thread_index() / 8) =
         encode_four<F>(part.at(0, i) * scale, part.at(1, i) * scale, part.at(2, i) * scale, part.at(3, i) * scale);
   }
@@ -152,14 +172,15 @@ OCTET_DEVICE void store_transposed(const CastTiles& a, const TransposedTile& til
 /// A tile of 128 rows and 64 columns: 2 (x) + 1 for each layout bytes an element.
 template <fp8::Format F>
 OCTET_DEVICE void cast_tiles(const CastTiles& a) {
-  OCTET_SHARED alignas(16) TransposedTile tile;
+  OCTET_SHARED TransposedTile tile;
   for (Index first_row = Index{block_index_y()} * kTileRows; first_row < a.rows;
        first_row += Index{block_count_y()} * kTileRows) {
     const int first_col = block_index() * kTileCols;
     const TilePart part(a, first_row, first_col);
-    if (a.stored_codes != nullptr) store_as_stored<F>(a, part);
+    const TileScales scales(a, part.row, part.col);
+    if (a.stored_codes != nullptr) store_as_stored<F>(a, part, scales);
     if (a.transposed_codes == nullptr) continue;
-    transpose<F>(a, part, tile);
+    transpose<F>(part, scales, tile);
     sync_block();
     store_transposed(a, tile, first_row, first_col);
     sync_block();  // the tile may be written again
@@ -173,5 +194,6 @@ OCTET_ROW_KERNELS(quantize_rows, QuantizeRows, quantize_rows)
 OCTET_SIMPLE_KERNEL(256, repeat_scale, RepeatScale, repeat_scale)
 OCTET_SIMPLE_KERNEL(256, make_scales, MakeScales, make_scales)
 OCTET_SIMPLE_KERNEL(1024, make_one_scale, MakeScales, make_one_scale)
-OCTET_SIMPLE_KERNEL(256, cast_tiles_e4m3fn, CastTiles, cast_tiles<octet::fp8::Format::e4m3fn>)
-OCTET_SIMPLE_KERNEL(256, cast_tiles_e5m2, CastTiles, cast_tiles<octet::fp8::Format::e5m2>)
+// Launched with 256 threads: the bound says 64 registers, with which a multiprocessor runs four blocks.
+OCTET_SIMPLE_KERNEL(1024, cast_tiles_e4m3fn, CastTiles, cast_tiles<octet::fp8::Format::e4m3fn>)
+OCTET_SIMPLE_KERNEL(1024, cast_tiles_e5m2, CastTiles, cast_tiles<octet::fp8::Format::e5m2>)

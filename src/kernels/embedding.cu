@@ -106,18 +106,15 @@ OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
     }
   }
   for (Index base = t; base < a.rows; base += Index{kScan} * thread_count()) {
-    bool found[kScan];
-    bool any = false;
+    unsigned found = 0;  // a bit for each of this thread's tokens
 #pragma unroll
     for (int k = 0; k < kScan; ++k) {
       const Index row = base + k * thread_count() + thread_index();
-      found[k] = row < a.rows && a.tokens[row] == token;
-      any = any || found[k];
+      if (row < a.rows && a.tokens[row] == token) found |= 1U << k;
     }
-    if (!block_any(any)) continue;
-#pragma unroll
+    if (!block_any(found != 0)) continue;
     for (int k = 0; k < kScan; ++k) {
-      const int count = list_matches(found[k], matches);
+      const int count = list_matches((found >> k & 1U) != 0, matches);
       if (col < a.dim) add_rows(a, a.dy + (base + k * thread_count()) * a.dim, col, matches, count, sums);
       sync_block();  // the list may be written again
     }

@@ -55,7 +55,10 @@ RowLaunch row_launch(const Device& device, const RowWork& work) {
   const auto tile =
       std::find_if(tiles.begin(), tiles.end(), [&](const RowTile& each) { return work.cols <= each.cols_at_most; });
   if (tile == tiles.end()) {
-    throw UserError("rows of {} elements are longer than the {} that the GPU's kernels hold", work.cols, kLongestRow);
+    throw UserError(
+        "rows of {} elements are longer than the {} that the GPU's kernels hold: make the model narrower, or "
+        "compute on the CPU",
+        work.cols, kLongestRow);
   }
   const Index per_thread = 8 * tile->vectors;
   const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
