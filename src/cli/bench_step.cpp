@@ -170,8 +170,9 @@ BenchReport bench_step(const std::filesystem::path& path, const std::vector<std:
                  {"config", path.string()},
                  {"tokens_per_step", config.training.batch_size * config.training.seq_len * config.training.accumulate},
                  {"recipes", nlohmann::ordered_json::array()}};
-  report.table = fmt::format("{}: {}\n{}: batch {} x {} tokens\n", backend->name(), backend->device().description(), path.string(),
-                             config.training.batch_size * config.training.accumulate, config.training.seq_len);
+  report.table =
+      fmt::format("{}: {}\n{}: batch {} x {} tokens\n", backend->name(), backend->device().description(), path.string(),
+                  config.training.batch_size * config.training.accumulate, config.training.seq_len);
   const std::string fp8 =
       config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
   const auto [high, low] = measure(path, overrides, fp8, steps);

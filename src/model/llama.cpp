@@ -9,7 +9,9 @@ namespace {
 constexpr std::int64_t kLogitsBytes = std::int64_t{256} << 20;
 
 std::int64_t chunk_rows(std::int64_t tokens, std::int64_t vocab) {
-  return std::clamp<std::int64_t>(kLogitsBytes / (vocab * 2), 1, tokens);
+  constexpr std::int64_t kTile = 128;  // rows that a matrix unit takes at once
+  const std::int64_t rows = std::clamp<std::int64_t>(kLogitsBytes / (vocab * 2), 1, tokens);
+  return rows > kTile ? rows / kTile * kTile : rows;
 }
 
 }  // namespace

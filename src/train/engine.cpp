@@ -64,6 +64,7 @@ void Engine::plan_memory() {
   const auto further = static_cast<double>(config_.training.accumulate - 1);
   planned_work_.flops += further * micro_batch.flops;
   planned_work_.bytes += further * micro_batch.bytes;
+  sum_gradient_squares();
   run_weight_cast();
   if (!config_.data.validation.empty()) run_validation();
   if (shadow_) run_watched_micro_batch();
@@ -119,6 +120,7 @@ void Engine::upload_tokens(std::int64_t count) {
 }
 
 void Engine::sum_gradient_squares() {
+  const ProgramScope program(*memory_, "gradient_norm");
   for (const Slab& slab : model_->parameters().slabs()) {
     run_(ops::SumOfSquares{slab.gradients().ptr<float>(), gradient_squares_.ptr<double>(), slab.numel()});
   }
