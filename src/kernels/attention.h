@@ -88,13 +88,16 @@ struct SharedRows {
     }
   }
 
-  /// Sixteen rows from `row` on, along columns [16 step, 16 step + 16).
-  OCTET_DEVICE Operand operand(int row, int step) const {
-    return load_operand(first + row * kPitch + 16 * step, kPitch);
+  /// The sixteen rows from `row` on, along columns [16 step, 16 step + 16).
+  OCTET_DEVICE LeftFactor left(int row, int step) const {
+    return load_left(first + row * kPitch + 16 * step, kPitch);
   }
-  /// Columns [16 step, 16 step + 16) as the operand's rows, along sixteen rows from `row` on.
-  OCTET_DEVICE Operand transposed(int row, int step) const {
-    return load_transposed_operand(first + row * kPitch + 16 * step, kPitch);
+  OCTET_DEVICE RightFactor right(int row, int step) const {
+    return load_right(first + row * kPitch + 16 * step, kPitch);
+  }
+  /// Columns [16 step, 16 step + 16) as the factor's rows, along the sixteen rows from `row` on.
+  OCTET_DEVICE RightFactor transposed_right(int row, int step) const {
+    return load_transposed_right(first + row * kPitch + 16 * step, kPitch);
   }
 };
 
@@ -113,20 +116,20 @@ OCTET_DEVICE void multiply_rows(Tile (&products)[N], const SharedRows<Dim>& owne
   clear(products);
 #pragma unroll
   for (int step = 0; step < SharedRows<Dim>::kSteps; ++step) {
-    const Operand a = owned.operand(16 * warp_index(), step);
+    const LeftFactor a = owned.left(16 * warp_index(), step);
 #pragma unroll
-    for (int n = 0; n < N; ++n) multiply_add(products[n], a, streamed.operand(16 * n, step));
+    for (int n = 0; n < N; ++n) multiply_add(products[n], a, streamed.right(16 * n, step));
   }
 }
 
 /// sums [16, 16 M] += factors [16, 16 N] times columns [16 first_step, ...) of the first 16 N rows of `streamed`.
 template <int Dim, int N, int M>
-OCTET_DEVICE void add_weighted_rows(Tile (&sums)[M], const Operand (&factors)[N], const SharedRows<Dim>& streamed,
+OCTET_DEVICE void add_weighted_rows(Tile (&sums)[M], const LeftFactor (&factors)[N], const SharedRows<Dim>& streamed,
                                     int first_step) {
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll
-    for (int m = 0; m < M; ++m) multiply_add(sums[m], factors[n], streamed.transposed(16 * n, first_step + m));
+    for (int m = 0; m < M; ++m) multiply_add(sums[m], factors[n], streamed.transposed_right(16 * n, first_step + m));
   }
 }
 

@@ -46,30 +46,43 @@ struct RowPair {
   OCTET_DEVICE RowPair(bf16* shared, int rows) : first{shared}, second{shared + SharedRows<Dim>::elements(rows)} {}
 };
 
+struct Statistics {
+  float lse, delta;
+};
+
 /// Scores and gradients of probabilities become factors of the sums to come: p, and p (dp - delta), which is ds without
-/// its scale. Element i of tile n is at row `row(n, i)` of softmax statistics; those that `counts` denies are zero.
-template <int N, typename Count, typename Statistic>
-OCTET_DEVICE void make_factors(Tile (&scores)[N], Tile (&dp)[N], float log2_scale, Count counts, Statistic statistic) {
+/// its scale. `statistic` is that of the query of element i of tile n.
+template <int N, typename Statistic>
+OCTET_DEVICE void make_factors(Tile (&scores)[N], Tile (&dp)[N], float log2_scale, Statistic statistic) {
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll
     for (int i = 0; i < Tile::kElements; ++i) {
       const auto [lse, delta] = statistic(n, i);
-      const float p = counts(n, i) ? exp2_fast(scores[n].x[i] * log2_scale - lse * kLog2E) : 0.0F;
-      scores[n].x[i] = p;
-      dp[n].x[i] = counts(n, i) ? p * (dp[n].x[i] - delta) : 0.0F;
+      scores[n].x[i] = exp2_fast(scores[n].x[i] * log2_scale - lse * kLog2E);
+      dp[n].x[i] = scores[n].x[i] * (dp[n].x[i] - delta);
     }
   }
 }
 
-struct Statistics {
-  float lse, delta;
-};
+/// Factors that do not count, which may be anything, become zero.
+template <int N, typename Count>
+OCTET_DEVICE void drop_factors(Tile (&p)[N], Tile (&ds)[N], Count counts) {
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int i = 0; i < Tile::kElements; ++i) {
+      if (counts(n, i)) continue;
+      p[n].x[i] = 0;
+      ds[n].x[i] = 0;
+    }
+  }
+}
 
 template <int N>
-OCTET_DEVICE void as_operands(Operand (&operands)[N], const Tile (&tiles)[N]) {
+OCTET_DEVICE void as_left(LeftFactor (&factors)[N], const Tile (&tiles)[N]) {
 #pragma unroll
-  for (int n = 0; n < N; ++n) operands[n] = as_operand(tiles[n]);
+  for (int n = 0; n < N; ++n) factors[n] = as_left(tiles[n]);
 }
 
 OCTET_DEVICE void fill(float (&factors)[Tile::kRows], float factor) {
@@ -133,26 +146,25 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     const RowPair<Dim> now = streamed(step);
     const float* of_queries = statistics + step % 2 * 2 * kRows;
     const int first_query = first_key + step % stream * kRows;
-    const bool all_count = first_query >= first_key + kOwnedRows && first_query + kRows <= seq_len;
     Tile scores[kTiles];  // [keys, queries]
     Tile dp[kTiles];
     multiply_rows(scores, owned.first, now.first);
     multiply_rows(dp, owned.second, now.second);
-    make_factors(
-        scores, dp, sizes.scale * kLog2E,
-        [&](int n, int i) {
-          const int query = first_query + 16 * n + Tile::col(i);
-          const int key = first_key + 16 * warp_index() + Tile::row(Tile::row_of(i));
-          return all_count || (key <= query && query < seq_len);
-        },
-        [&](int n, int i) {
-          const int query = 16 * n + Tile::col(i);
-          return Statistics{of_queries[query], of_queries[kRows + query]};
-        });
-    Operand factors[kTiles];
-    as_operands(factors, scores);
+    make_factors(scores, dp, sizes.scale * kLog2E, [&](int n, int i) {
+      const int query = 16 * n + Tile::col(i);
+      return Statistics{of_queries[query], of_queries[kRows + query]};
+    });
+    if (first_query < first_key + kOwnedRows || first_query + kRows > seq_len) {
+      drop_factors(scores, dp, [&](int n, int i) {
+        const int query = first_query + 16 * n + Tile::col(i);
+        const int key = first_key + 16 * warp_index() + Tile::row(Tile::row_of(i));
+        return key <= query && query < seq_len;
+      });
+    }
+    LeftFactor factors[kTiles];
+    as_left(factors, scores);
     add_weighted_rows(dv, factors, now.second, first_col / 16);
-    as_operands(factors, dp);
+    as_left(factors, dp);
     add_weighted_rows(dk, factors, now.first, first_col / 16);
   }
 
@@ -212,20 +224,19 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
     sync_block();  // this step's rows are there, and those of the step before are used up
     if (step + 1 < steps) begin_fetch(step + 1);
     const RowPair<Dim> now = streamed(step);
-    const bool all_count = (step + 1) * kRows <= first_query;
     Tile scores[kTiles];  // [queries, keys]
     Tile dp[kTiles];
     multiply_rows(scores, owned.first, now.first);
     multiply_rows(dp, owned.second, now.second);
-    make_factors(
-        scores, dp, sizes.scale * kLog2E,
-        [&](int n, int i) {
-          const int key = step * kRows + 16 * n + Tile::col(i);
-          return all_count || key <= first_query + 16 * warp_index() + Tile::row(Tile::row_of(i));
-        },
-        [&](int, int i) { return of_rows[Tile::row_of(i)]; });
-    Operand factors[kTiles];
-    as_operands(factors, dp);
+    make_factors(scores, dp, sizes.scale * kLog2E, [&](int, int i) { return of_rows[Tile::row_of(i)]; });
+    if ((step + 1) * kRows > first_query) {
+      drop_factors(scores, dp, [&](int n, int i) {
+        const int key = step * kRows + 16 * n + Tile::col(i);
+        return key <= first_query + 16 * warp_index() + Tile::row(Tile::row_of(i));
+      });
+    }
+    LeftFactor factors[kTiles];
+    as_left(factors, dp);
     add_weighted_rows(dq, factors, now.first, 0);
   }
 

@@ -61,16 +61,24 @@ struct RunningSoftmax {
   }
 };
 
-/// Scores in powers of two; keys behind the query do not count.
+/// Scores in powers of two.
 template <int N>
-OCTET_DEVICE void scale_and_mask(Tile (&scores)[N], float factor, bool diagonal) {
+OCTET_DEVICE void scale_scores(Tile (&scores)[N], float factor) {
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int i = 0; i < Tile::kElements; ++i) scores[n].x[i] *= factor;
+  }
+}
+
+/// Keys behind the query do not count, where both blocks begin at the same token.
+template <int N>
+OCTET_DEVICE void mask_diagonal(Tile (&scores)[N]) {
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll
     for (int i = 0; i < Tile::kElements; ++i) {
-      const int query = 16 * warp_index() + Tile::row(Tile::row_of(i));
-      const bool behind = diagonal && 16 * n + Tile::col(i) > query;
-      scores[n].x[i] = behind ? -INFINITY : scores[n].x[i] * factor;
+      if (16 * n + Tile::col(i) > 16 * warp_index() + Tile::row(Tile::row_of(i))) scores[n].x[i] = -INFINITY;
     }
   }
 }
@@ -104,7 +112,8 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
     values.template begin_fetch<kStreamedKeys>(values_of_head, sizes.qkv_stride, block * kStreamedKeys, seq_len, dim);
     Tile scores[kStreamedKeys / 16];
     multiply_rows(scores, queries, keys);
-    scale_and_mask(scores, sizes.scale * kLog2E, block == last);
+    scale_scores(scores, sizes.scale * kLog2E);
+    if (block == last) mask_diagonal(scores);
     float shrink[Tile::kRows];
     softmax.add(scores, shrink);
 #pragma unroll
@@ -118,9 +127,9 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
       keys.template begin_fetch<kStreamedKeys>(keys_of_head, sizes.qkv_stride, (block + 1) * kStreamedKeys, seq_len,
                                                dim);
     }
-    Operand probabilities[kStreamedKeys / 16];
+    LeftFactor probabilities[kStreamedKeys / 16];
 #pragma unroll
-    for (int n = 0; n < kStreamedKeys / 16; ++n) probabilities[n] = as_operand(scores[n]);
+    for (int n = 0; n < kStreamedKeys / 16; ++n) probabilities[n] = as_left(scores[n]);
     add_weighted_rows(out, probabilities, values, 0);
   }
 

@@ -1,8 +1,6 @@
 // How attention's kernels divide rows and shared memory: known to them and to who launches them.
 #pragma once
 
-#include <cstddef>
-
 namespace octet::kernels {
 
 /// A block's warps; each owns sixteen rows, of queries or of keys.
@@ -34,15 +32,14 @@ constexpr int shared_pitch(int dim) {
 constexpr int kBytesPerElement = 2;
 
 /// Queries, keys and values.
-constexpr std::size_t forward_shared_bytes(int dim) {
-  return static_cast<std::size_t>((kOwnedRows + 2 * forward_streamed_rows()) * shared_pitch(dim) * kBytesPerElement);
+constexpr int forward_shared_bytes(int dim) {
+  return (kOwnedRows + 2 * forward_streamed_rows()) * shared_pitch(dim) * kBytesPerElement;
 }
 
 /// Both sides' pairs of rows, the streamed ones twice, and lse and delta of streamed queries, in f32.
-constexpr std::size_t backward_shared_bytes(int dim) {
+constexpr int backward_shared_bytes(int dim) {
   const int rows = 2 * kOwnedRows + 4 * backward_streamed_rows(dim);
-  return static_cast<std::size_t>(rows * shared_pitch(dim) * kBytesPerElement +
-                                  2 * 2 * backward_streamed_rows(dim) * 4);
+  return rows * shared_pitch(dim) * kBytesPerElement + 2 * 2 * backward_streamed_rows(dim) * 4;
 }
 
 }  // namespace octet::kernels

@@ -146,8 +146,13 @@ OCTET_DEVICE void finish_copies() {
 
 // ---- the matrix unit ------------------------------------------------------------------------------------------------
 
-/// Sixteen rows of an operand by sixteen elements along the contraction, bf16, spread over a warp.
-struct Operand {
+/// The factors of a product: sixteen rows by sixteen elements along the contraction, bf16, spread over a warp. They
+/// differ in which word holds which quarter: a right factor's upper eight rows, which are columns of the result, lie
+/// in neighbouring words, as the instruction that takes them wants it.
+struct LeftFactor {
+  std::uint32_t words[4];
+};
+struct RightFactor {
   std::uint32_t words[4];
 };
 
@@ -165,43 +170,56 @@ struct Tile {
 };
 
 /// d [16, 16] += a [16, 16] b [16, 16]^T, both contracted along their second axis.
-OCTET_DEVICE void multiply_add(Tile& d, const Operand& a, const Operand& b) {
+OCTET_DEVICE void multiply_add(Tile& d, const LeftFactor& a, const RightFactor& b) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {  // of b's rows, which are d's columns
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+f"(d.x[4 * half]), "+f"(d.x[4 * half + 1]), "+f"(d.x[4 * half + 2]), "+f"(d.x[4 * half + 3])
-        : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b.words[half]),
-          "r"(b.words[half + 2]));
+        : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b.words[2 * half]),
+          "r"(b.words[2 * half + 1]));
   }
 }
 
+// A matrix load takes four blocks of 8 x 8, one after the other; threads 8 i to 8 i + 7 say where the rows of the i-th
+// begin.
+
 /// From shared memory [16 rows, 16 along the contraction], rows `pitch` elements apart and at multiples of 16 bytes.
-OCTET_DEVICE Operand load_operand(const bf16* shared, int pitch) {
+OCTET_DEVICE LeftFactor load_left(const bf16* shared, int pitch) {
   const int lane = thread_index() % kWarpSize;
   const std::uint32_t from = shared_address(shared + lane % 16 * pitch + lane / 16 * 8);
-  Operand a;
+  LeftFactor a;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(a.words[0]), "=r"(a.words[1]), "=r"(a.words[2]), "=r"(a.words[3])
                : "r"(from)
                : "memory");
   return a;
 }
-
-/// From shared memory [16 along the contraction, 16 rows].
-OCTET_DEVICE Operand load_transposed_operand(const bf16* shared, int pitch) {
+OCTET_DEVICE RightFactor load_right(const bf16* shared, int pitch) {
   const int lane = thread_index() % kWarpSize;
   const std::uint32_t from = shared_address(shared + (lane % 8 + lane / 16 * 8) * pitch + lane / 8 % 2 * 8);
-  Operand a;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(a.words[0]), "=r"(a.words[1]), "=r"(a.words[2]), "=r"(a.words[3])
+  RightFactor b;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(b.words[0]), "=r"(b.words[1]), "=r"(b.words[2]), "=r"(b.words[3])
                : "r"(from)
                : "memory");
-  return a;
+  return b;
 }
 
-/// Results, rounded to bf16, as an operand of a product that contracts the tile's columns.
-OCTET_DEVICE Operand as_operand(const Tile& d) {
+/// From shared memory [16 along the contraction, 16 rows].
+OCTET_DEVICE RightFactor load_transposed_right(const bf16* shared, int pitch) {
+  const int lane = thread_index() % kWarpSize;
+  const std::uint32_t from = shared_address(shared + lane % 16 * pitch + lane / 16 * 8);
+  RightFactor b;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(b.words[0]), "=r"(b.words[1]), "=r"(b.words[2]), "=r"(b.words[3])
+               : "r"(from)
+               : "memory");
+  return b;
+}
+
+/// Results, rounded to bf16, as the left factor of a product that contracts the tile's columns.
+OCTET_DEVICE LeftFactor as_left(const Tile& d) {
   return {{to_bf16x2(d.x[0], d.x[1]), to_bf16x2(d.x[2], d.x[3]), to_bf16x2(d.x[4], d.x[5]), to_bf16x2(d.x[6], d.x[7])}};
 }
 

@@ -62,7 +62,7 @@ int instance(Index head_dim) {
   return *std::find_if(kInstances.begin(), kInstances.end(), [&](int dim) { return head_dim <= dim; });
 }
 
-LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, std::size_t shared_bytes) {
+LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, int shared_bytes) {
   check(blocks <= std::numeric_limits<int>::max(), "blocks are counted in 32 bits");
   const int warp_size = gpu(device).driver().facts().warp_size;
   return {.blocks_x = static_cast<unsigned>(blocks),
@@ -119,7 +119,7 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
   }
   const int dim = instance(shape.head_dim);
   const std::string suffix = "_" + std::to_string(dim);
-  const std::size_t shared_bytes = kernels::backward_shared_bytes(dim);
+  const int shared_bytes = kernels::backward_shared_bytes(dim);
   const Index parts = ceil_divide(shape.head_dim, kernels::summed_cols(dim));
   gpu(device).launch("attention_backward_keys" + suffix,
                      launch_shape(device, tiled_blocks(shape, shape.kv_heads), parts, shared_bytes), arguments);
