@@ -38,6 +38,7 @@ double gradient_sqnr_db(const LayerNumerics& layer) {
 
 std::vector<const LayerNumerics*> worst_first(const WatchedStep& watched) {
   std::vector<const LayerNumerics*> layers;
+  layers.reserve(watched.layers.size());
   for (const LayerNumerics& layer : watched.layers) layers.push_back(&layer);
   std::stable_sort(layers.begin(), layers.end(), [](const LayerNumerics* a, const LayerNumerics* b) {
     return is_worse(worst_sqnr_db(*a), worst_sqnr_db(*b));

@@ -393,9 +393,8 @@ using octet::StepScalars;
 /// Decoupled weight decay (Loshchilov & Hutter, 2019) on one parameter [rows, cols]: m, v from clipped gradients, then
 /// the parameter. With a master, that is updated and rounded to nearest to the bf16 weight that the model computes
 /// with; without, the weight itself is the parameter and is rounded stochastically, as are moments in bf16: an update
-/// smaller than half an ulp then still moves the weight in the mean. Element (r, c) takes its random bits from
-/// philox(rounding_key, r * ceil(cols / 2) + c / 2, stream): word 2 (c % 2) holds those of the weight (low half) and of
-/// m (high half), the next word those of v (low half).
+/// smaller than half an ulp then still moves the weight in the mean. The random bits of
+/// each element are those of ops/rounding_bits.h.
 struct AdamW {
   static constexpr std::string_view name = "adamw";
   float* master;               // [rows, cols], null where `has_master` is false

@@ -37,7 +37,7 @@ Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std:
       run_(*backend_, *memory_),
       groups_(assign_parameter_groups(model_->parameters(), config.optimizer.groups,
                                       {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1})) {
-  if (config.precision.shadow == Config::Shadow::bf16) shadow_.emplace(*model_, shape_.tokens());
+  if (config.precision.shadow == Config::Shadow::bf16) shadow_ = std::make_unique<Shadow>(*model_, shape_.tokens());
   plan_memory();
 }
 
@@ -131,7 +131,7 @@ StepOutcome Engine::compute_gradients() {
 }
 
 StepOutcome Engine::compute_watched_gradients() {
-  check(shadow_.has_value(), "a watched step has a shadow");
+  check(shadow_ != nullptr, "a watched step has a shadow");
   return compute_gradients(true);
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -105,7 +104,7 @@ class Engine {
   Buffer scalars_;                                   // ops::StepScalars
   std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
   CastCounts cast_counts_;
-  std::optional<Shadow> shadow_;
+  std::unique_ptr<Shadow> shadow_;  // null without precision.shadow
   WatchedLosses watched_losses_;
 };
 

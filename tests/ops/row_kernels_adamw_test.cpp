@@ -210,8 +210,8 @@ TEST(RowKernelsAdamW, TakesItsRandomBitsFromPhilox) {
       const auto of_m = find_random_bits(isa, rows, cols, &Rounded::m);
       for (Index i = 0; i < rows * cols; ++i) {
         const auto col = static_cast<std::uint64_t>(i % cols);
-        const auto block = static_cast<std::uint64_t>(i / cols * ((cols + 1) / 2)) + col / 2;
-        const std::uint32_t word = philox(kKey, block, kStream)[col % 2 * 2];
+        const auto block = static_cast<std::uint64_t>(i / cols * ((cols + 3) / 4)) + col / 4;
+        const std::uint32_t word = philox(kKey, block, kStream)[col % 4];
         EXPECT_EQ(of_weight[static_cast<std::size_t>(i)], word & 0xFFFFU) << name(isa) << " " << cols << " " << i;
         EXPECT_EQ(of_m[static_cast<std::size_t>(i)], word >> 16) << name(isa) << " " << cols << " " << i;
       }

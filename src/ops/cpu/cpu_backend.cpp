@@ -308,7 +308,7 @@ void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
 }
 
 void copy(Device& device, const Copy& op, Workspace) {
-  parallel_ranges(cpu(device).pool(), op.size, 1 << 20, [&](Index begin, Index end) {
+  parallel_ranges(cpu(device).pool(), op.size, 1 << 16, [&](Index begin, Index end) {
     std::memcpy(static_cast<std::byte*>(op.to) + begin, static_cast<const std::byte*>(op.from) + begin,
                 static_cast<std::size_t>(end - begin));
   });

@@ -3,20 +3,18 @@
 
 #include "ops/cpu/isa/cast.h"
 #include "ops/cpu/isa/kernels.h"
+#include "ops/rounding_bits.h"
 
 namespace octet::ops::cpu::OCTET_ISA {
 namespace {
 
-/// Elements that share one set of random blocks: two to a block, a block to a lane.
-constexpr Index kElements = 2 * kLanes;
+/// Elements that share one set of random blocks: four to a block, a block to a lane.
+constexpr Index kElements = 4 * kLanes;
 
-/// The random words of kElements neighbours: weight and m in the halves of `first`, v in the lower half of `second`.
-struct RandomWords {
-  std::uint32_t first[kElements];
-  std::uint32_t second[kElements];
-};
+/// A random word for each of kElements neighbours; see ops::rounding_bits.
+using RandomWords = std::uint32_t[kElements];
 
-/// Sixteen Philox blocks from `block` on, as octet::philox makes them one by one; see ops::rounding_bits.
+/// Sixteen Philox blocks from `block` on, as octet::philox makes them one by one.
 [[gnu::always_inline]] inline void fill(RandomWords& words, std::uint64_t key, std::uint64_t block,
                                         std::uint64_t stream) {
   std::uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
@@ -42,10 +40,10 @@ struct RandomWords {
     k1 += 0xBB67AE85U;
   }
   for (Index lane = 0; lane < kLanes; ++lane) {
-    words.first[2 * lane] = c0[lane];
-    words.second[2 * lane] = c1[lane];
-    words.first[2 * lane + 1] = c2[lane];
-    words.second[2 * lane + 1] = c3[lane];
+    words[4 * lane] = c0[lane];
+    words[4 * lane + 1] = c1[lane];
+    words[4 * lane + 2] = c2[lane];
+    words[4 * lane + 3] = c3[lane];
   }
 }
 
@@ -75,10 +73,9 @@ struct Settings {
   float clip, beta1, beta2, weight_decay, learning_rate;
 };
 
-/// Elements [at, at + count), at most sixteen, whose random words lie in lanes of `first` and `second`.
+/// Elements [at, at + count), at most sixteen, with a random word in each lane.
 template <typename Moment, bool has_master>
-[[gnu::always_inline]] inline void update(const AdamW& op, const Settings& set, Index at, Index count, U32 first,
-                                          U32 second) {
+[[gnu::always_inline]] inline void update(const AdamW& op, const Settings& set, Index at, Index count, U32 random) {
   auto* m_of = static_cast<Moment*>(op.m) + at;
   auto* v_of = static_cast<Moment*>(op.v) + at;
   const F32 gradient = load(op.gradient + at, count) * set.clip;
@@ -92,29 +89,28 @@ template <typename Moment, bool has_master>
     old = load(op.weight + at, count);
   }
   const F32 updated = old - (step + old * set.weight_decay) * set.learning_rate;
-  store_rounded(m_of, m, first >> 16, count);
-  store_rounded(v_of, v, second, count);
+  store_rounded(m_of, m, random >> 16, count);
+  store_rounded(v_of, v, (random * splat(kMomentMultiplier)) >> 16, count);
   if constexpr (has_master) {
     store(op.master + at, updated, count);
     store(op.weight + at, updated, count);
   } else {
-    store_rounded(op.weight + at, updated, first, count);
+    store_rounded(op.weight + at, updated, random, count);
   }
 }
 
 template <typename Moment, bool has_master>
 [[gnu::always_inline]] inline void update_row(const AdamW& op, const Settings& set, Index row) {
   constexpr bool kRandom = !has_master || std::is_same_v<Moment, bf16>;
-  const auto blocks_per_row = static_cast<std::uint64_t>((op.cols + 1) / 2);
+  const auto blocks_per_row = static_cast<std::uint64_t>((op.cols + 3) / 4);
   RandomWords words{};
   for (Index col = 0; col < op.cols; col += kElements) {
     if constexpr (kRandom) {
-      const auto block = static_cast<std::uint64_t>(row) * blocks_per_row + static_cast<std::uint64_t>(col / 2);
+      const auto block = static_cast<std::uint64_t>(row) * blocks_per_row + static_cast<std::uint64_t>(col / 4);
       fill(words, op.scalars->rounding_key, block, op.stream);
     }
     for (Index half = 0; half < kElements && col + half < op.cols; half += kLanes) {
-      update<Moment, has_master>(op, set, row * op.cols + col + half, op.cols - col - half,
-                                 load_words(words.first + half), load_words(words.second + half));
+      update<Moment, has_master>(op, set, row * op.cols + col + half, op.cols - col - half, load_words(words + half));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Casts to FP8 that keep the layout, the maxima that scales come from, and what a cast did to its input.
+// Casts to FP8 that keep the layout, and the maxima that scales come from.
 #include "ops/cpu/isa/cast.h"
 #include "ops/cpu/isa/kernels.h"
 #include "ops/cpu/row_scale.h"
@@ -72,38 +72,6 @@ void cast_as_stored(const Cast& op, const float* scales, Index begin, Index end)
                              op.as_stored.codes + row * op.cols);
     }
   });
-}
-
-void cast_statistics(const CastStatistics& op, Index begin, Index end, RowKernels::CastTally& tally) {
-  float largest = 0.0F;
-  float largest_kept = 0.0F;
-  float first_not_zero = 0.0F;
-  with_format(op.format, [&](auto tag) {
-    constexpr float kKept = fp8::largest_not_overflowing<tag.format>();
-    constexpr float kTie = fp8::Limits<tag.format>::min_subnormal / 2;  // it goes to zero
-    largest = __builtin_bit_cast(float, Bits<tag.format>::max);
-    largest_kept = kKept;
-    first_not_zero = __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, kTie) + 1);
-  });
-  for (Index row = begin; row < end; ++row) {
-    const bf16* x = op.x + row * op.cols;
-    const float scale = 1.0F / op.scale_inverse[op.one_scale ? 0 : row];
-    U32 too_large{};
-    U32 lost{};
-    U32 to_zero{};
-    for (Index i = 0; i < op.cols; i += kLanes) {
-      const Index count = op.cols - i;
-      const F32 value = load(x + i, count);
-      const F32 scaled = keep(value * scale, count, 0.0F);
-      too_large = too_large - __builtin_bit_cast(U32, magnitude(scaled) > largest);  // a set lane is -1
-      lost = lost - __builtin_bit_cast(U32, magnitude(scaled) > largest_kept) - __builtin_bit_cast(U32, is_nan(scaled));
-      const Mask not_zero = magnitude(value) > 0.0F;
-      to_zero = to_zero - __builtin_bit_cast(U32, not_zero & (splat(first_not_zero) > magnitude(scaled)));
-    }
-    tally.saturated += sum(too_large);
-    tally.overflowed += sum(lost);
-    tally.underflowed += sum(to_zero);
-  }
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA
