@@ -15,7 +15,7 @@ namespace {
 struct BenchOptions {
   std::filesystem::path config = "configs/llama3_quickstart.toml";
   std::vector<std::string> set;
-  int steps = 20;
+  StepBenchOptions step;
   bool json = false;
 };
 
@@ -49,10 +49,11 @@ void add_bench(CLI::App& app) {
   command->callback([quantize, options] { print(bench_quantize(*quantize), options->json); });
   add_model_bench(*bench, "gemm", "The products of a training step beside the best rate of this machine", options,
                   [](const BenchOptions& o) { return bench_gemm(o.config, o.set); });
-  add_model_bench(*bench, "step", "Whole steps in bf16 and FP8, and where their time goes", options,
-                  [](const BenchOptions& o) { return bench_step(o.config, o.set, o.steps); })
-      ->add_option("--steps", options->steps, "Steps to time (default 20)")
-      ->check(CLI::PositiveNumber);
+  CLI::App* step = add_model_bench(*bench, "step", "Whole steps in bf16 and FP8, and where their time goes", options,
+                                   [](const BenchOptions& o) { return bench_step(o.config, o.set, o.step); });
+  step->add_option("--steps", options->step.steps, "Steps to time (default 20)")->check(CLI::PositiveNumber);
+  step->add_flag("--tune", options->step.tune, "First find the fastest way of each product on a GPU, and print it");
+  step->add_flag("!--whole", options->step.ops, "On a GPU: time steps alone, without the marks between ops");
 }
 
 }  // namespace octet::cli

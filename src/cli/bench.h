@@ -17,8 +17,14 @@ struct BenchReport {
 /// reaches on this machine.
 [[nodiscard]] BenchReport bench_gemm(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 
+struct StepBenchOptions {
+  int steps = 20;     ///< that are timed
+  bool tune = false;  ///< first find the fastest way of each product, on a GPU, and print the choices
+  bool ops = true;    ///< time each op too, which on a GPU costs a step some milliseconds
+};
+
 /// Whole steps of a configuration in bf16 and in an FP8 recipe: time, where it goes, the ratio of the two.
 [[nodiscard]] BenchReport bench_step(const std::filesystem::path& config, const std::vector<std::string>& overrides,
-                                     int steps);
+                                     const StepBenchOptions& options);
 
 }  // namespace octet::cli

@@ -67,7 +67,8 @@ void initialize(Engine& engine) {
   }
 }
 
-Rival prepare(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe) {
+Rival prepare(const std::filesystem::path& path, std::vector<std::string> overrides, const std::string& recipe,
+              const StepBenchOptions& options) {
   overrides.push_back("precision.recipe=" + recipe);
   const Config config = load_config(path, overrides).config;
   auto backend = make_backend(config);
@@ -76,7 +77,7 @@ Rival prepare(const std::filesystem::path& path, std::vector<std::string> overri
   rival.engine.allocate();
   initialize(rival.engine);
   rival.engine.weights_changed();
-  rival.engine.executor().time_ops();
+  if (options.ops) rival.engine.executor().time_ops();
   return rival;
 }
 
@@ -110,21 +111,29 @@ void run_steps(Rival& rival, int first, int last) {
   }
 }
 
+/// Whole steps after a tuning, where that is asked for, and a warm-up.
+StepTimes time_steps(Rival& rival, const StepBenchOptions& options, BenchReport& report) {
+  if (options.tune) {
+    run_step(rival, 1);
+    report.table += rival.engine.backend().device().tune();
+  }
+  run_steps(rival, 1, kWarmUp + options.steps);
+  return summarize(rival);
+}
+
 /// bf16 and an FP8 recipe. On a CPU they alternate, so that whatever else the machine does hits both; a GPU may hold
 /// only one of them, and computes for nobody else.
 std::pair<StepTimes, StepTimes> measure(const std::filesystem::path& path, const std::vector<std::string>& overrides,
-                                        const std::string& fp8, int steps) {
-  std::optional<Rival> high(prepare(path, overrides, "bf16"));
+                                        const std::string& fp8, const StepBenchOptions& options, BenchReport& report) {
+  std::optional<Rival> high(prepare(path, overrides, "bf16", options));
   if (!high->engine.backend().device().host_memory()) {
-    run_steps(*high, 1, kWarmUp + steps);
-    StepTimes high_times = summarize(*high);
+    StepTimes high_times = time_steps(*high, options, report);
     high.reset();
-    Rival low = prepare(path, overrides, fp8);
-    run_steps(low, 1, kWarmUp + steps);
-    return {std::move(high_times), summarize(low)};
+    Rival low = prepare(path, overrides, fp8, options);
+    return {std::move(high_times), time_steps(low, options, report)};
   }
-  Rival low = prepare(path, overrides, fp8);
-  for (int step = 1; step <= kWarmUp + steps; ++step) {
+  Rival low = prepare(path, overrides, fp8, options);
+  for (int step = 1; step <= kWarmUp + options.steps; ++step) {
     run_steps(*high, step, step);
     run_steps(low, step, step);
   }
@@ -132,6 +141,11 @@ std::pair<StepTimes, StepTimes> measure(const std::filesystem::path& path, const
 }
 
 void describe(BenchReport& report, const StepTimes& times) {
+  if (times.op_seconds == 0) {  // a GPU's ops were not timed
+    report.table += fmt::format("\n{}: {:.1f} ms per step\n", times.recipe, times.median_ms);
+    report.json["recipes"].push_back({{"recipe", times.recipe}, {"ms_per_step", times.median_ms}});
+    return;
+  }
   const double elementwise =
       1 - times.share({ops::Gemm::name, ops::AttentionForward::name, ops::AttentionBackward::name});
   report.table +=
@@ -162,7 +176,8 @@ void describe(BenchReport& report, const StepTimes& times) {
 
 }  // namespace
 
-BenchReport bench_step(const std::filesystem::path& path, const std::vector<std::string>& overrides, int steps) {
+BenchReport bench_step(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       const StepBenchOptions& options) {
   const Config config = load_config(path, overrides).config;
   const auto backend = make_backend(config);
   BenchReport report;
@@ -175,7 +190,7 @@ BenchReport bench_step(const std::filesystem::path& path, const std::vector<std:
                   config.training.batch_size * config.training.accumulate, config.training.seq_len);
   const std::string fp8 =
       config.precision.recipe == Config::Recipe::bf16 ? "rowwise" : std::string(config_name(config.precision.recipe));
-  const auto [high, low] = measure(path, overrides, fp8, steps);
+  const auto [high, low] = measure(path, overrides, fp8, options, report);
   describe(report, high);
   describe(report, low);
   report.table += fmt::format("\n{} takes {:.2f} x the bf16 step\n", fp8, low.median_ms / high.median_ms);

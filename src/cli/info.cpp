@@ -9,6 +9,7 @@
 #include "core/version.h"
 #include "ops/cpu/cpu_backend.h"
 #include "ops/cpu/tile_product.h"
+#include "ops/gpu/gpu_backend.h"
 #include "train/machine.h"
 
 namespace octet::cli {
@@ -20,23 +21,34 @@ nlohmann::ordered_json gather() {
   const bool bf16_products = ops::cpu::TileProducts::fastest_operands() == DType::bf16;
   nlohmann::ordered_json formats = nlohmann::ordered_json::array();
   for (const auto family : backend->device().families()) formats.push_back(fp8::name(fp8::forward_format(family)));
+  const ops::GpuSurvey gpus = ops::survey_cuda_devices();
+  nlohmann::ordered_json devices = {
+      {{"name", "cpu"},
+       {"description", backend->device().description()},
+       {"kernels", machine.isa},
+       {"fp8_formats", formats},
+       {"fp8_format_auto", formats.front()},
+       {"matrix_products", bf16_products ? "bf16" : "fp32"},
+       {"matrix_products_reason", bf16_products ? "the processor multiplies bf16 (avx512_bf16 or AMX)"
+                                                : "the processor has no fast bf16 (avx512_bf16 or AMX), or "
+                                                  "ONEDNN_MAX_CPU_ISA hides it"}}};
+  for (std::size_t i = 0; i < gpus.devices.size(); ++i) {
+    devices.push_back({{"name", fmt::format("cuda:{}", i)},
+                       {"description", gpus.devices[i]},
+                       {"fp8_formats", {"e4m3fn"}},
+                       {"fp8_format_auto", "e4m3fn"},
+                       {"matrix_products", "bf16"},
+                       {"matrix_products_reason", "and FP8, by cuBLASLt"}});
+  }
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
+  if (gpus.devices.empty()) left_out.push_back({{"backend", "cuda"}, {"reason", gpus.problem}});
+  left_out.push_back({{"backend", "hip"}, {"reason", "not part of this version"}});
   return {{"version", kVersion},
           {"commit", kCommit},
           {"binary_hash", binary_hash()},
           {"machine", {{"cpu", machine.cpu}, {"cores", machine.cores}, {"memory_bytes", machine.memory_bytes}}},
-          {"devices",
-           {{{"name", "cpu"},
-             {"description", backend->device().description()},
-             {"kernels", machine.isa},
-             {"fp8_formats", formats},
-             {"fp8_format_auto", formats.front()},
-             {"matrix_products", bf16_products ? "bf16" : "fp32"},
-             {"matrix_products_reason",
-              bf16_products ? "the processor multiplies bf16 (avx512_bf16 or AMX)"
-                            : "the processor has no fast bf16 (avx512_bf16 or AMX), or ONEDNN_MAX_CPU_ISA hides it"}}}},
-          {"left_out",
-           {{{"backend", "cuda"}, {"reason", "not part of this version"}},
-            {{"backend", "hip"}, {"reason", "not part of this version"}}}},
+          {"devices", devices},
+          {"left_out", left_out},
           {"libraries", library_versions()}};
 }
 

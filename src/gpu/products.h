@@ -46,6 +46,9 @@ class Products {
   virtual void run(const Product& product, void* workspace) = 0;
   /// "cuBLASLt 13.1.0, /usr/.../libcublasLt.so.13"
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Times every way that the library proposes for each product that has been run, on its last operands, and uses the
+  /// fastest from here on. Overwrites results. One line for each that had a choice, as the committed table holds them.
+  [[nodiscard]] virtual std::string tune() = 0;
   /// Shapes whose algorithm stands in no table and was the library's first choice, one line each.
   [[nodiscard]] virtual std::string untuned() const = 0;
 };

@@ -3,26 +3,12 @@
 #include <type_traits>
 
 #include "core/random.h"
+#include "core/rounding_bits.h"
 #include "kernels/arguments.h"
 #include "kernels/eight.h"
 
 namespace octet::kernels {
 namespace {
-
-/// The random words of two neighbours, as octet::ops::AdamW lays them out.
-struct RandomPair {
-  std::uint32_t weight[2];  // in the low half; of m in the high half
-  std::uint32_t v[2];       // in the low half
-
-  OCTET_DEVICE RandomPair(std::uint64_t key, std::uint64_t block, std::uint64_t stream) {
-    const auto words = philox(key, block, stream);
-    weight[0] = words[0];
-    v[0] = words[1];
-    weight[1] = words[2];
-    v[1] = words[3];
-  }
-  [[nodiscard]] OCTET_DEVICE std::uint32_t m(int i) const { return weight[i] >> 16; }
-};
 
 /// Eight neighbours as memory holds them, in registers: all are loaded before the first is used. `Full`: 16 bytes at a
 /// time; else the first `count`, at any address.
@@ -131,18 +117,19 @@ OCTET_DEVICE Vector update(const AdamW& a, const Settings& set, Index row, Index
   }
   Held<Parameter, Full> parameter(parameter_of, count);
   Held<bf16, Full> weight;
-  const auto block = static_cast<std::uint64_t>(row * ((a.cols + 1) / 2) + col / 2);
+  const auto block = static_cast<std::uint64_t>(row * ((a.cols + 3) / 4) + col / 4);
 #pragma unroll
-  for (int i = 0; i < 8; i += 2) {
-    // Where nothing is rounded with them, the words are not computed.
-    const RandomPair random(set.key, block + static_cast<std::uint64_t>(i / 2), a.stream);
+  for (int i = 0; i < 8; i += 4) {
+    // As octet::rounding_bits lays them out. Where nothing is rounded with them, the words are not computed.
+    const auto words = philox(set.key, block + static_cast<std::uint64_t>(i / 4), a.stream);
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
+    for (int j = 0; j < 4; ++j) {
+      const std::uint32_t random = words[static_cast<std::size_t>(j)];
       Element element{parameter.at(i + j), m.at(i + j), v.at(i + j)};
       element.step(a, set, gradient.at(i + j));
-      m.set(i + j, element.m, random.m(j));
-      v.set(i + j, element.v, random.v[j]);
-      parameter.set(i + j, element.parameter, random.weight[j]);
+      m.set(i + j, element.m, random >> 16);
+      v.set(i + j, element.v, (random * kMomentMultiplier) >> 16);
+      parameter.set(i + j, element.parameter, random);
       // To nearest with to_bf16's one NaN: the same bits as the CPU makes of the same master.
       if constexpr (has_master) weight.set_bits(i + j, to_bf16(element.parameter).bits);
     }

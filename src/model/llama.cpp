@@ -5,13 +5,11 @@
 namespace octet {
 namespace {
 
-/// Logits of one chunk take at most this many bytes: large enough to keep a matrix unit busy.
-constexpr std::int64_t kLogitsBytes = std::int64_t{256} << 20;
-
-std::int64_t chunk_rows(std::int64_t tokens, std::int64_t vocab) {
-  constexpr std::int64_t kTile = 128;  // rows that a matrix unit takes at once
-  const std::int64_t rows = std::clamp<std::int64_t>(kLogitsBytes / (vocab * 2), 1, tokens);
-  return rows > kTile ? rows / kTile * kTile : rows;
+/// Rows of logits that `bytes` hold, in whole tiles of a matrix unit where they are many.
+std::int64_t rows_of_logits(std::int64_t bytes, std::int64_t tokens, std::int64_t vocab) {
+  constexpr std::int64_t kTile = 128;
+  const std::int64_t rows = std::clamp<std::int64_t>(bytes / (vocab * 2), 1, tokens);
+  return rows > kTile && rows < tokens ? rows / kTile * kTile : rows;
 }
 
 }  // namespace
@@ -20,6 +18,7 @@ Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_se
     : config_(config),
       precision_(options.precision),
       max_seq_len_(max_seq_len),
+      logits_bytes_(options.logits_bytes),
       embedding_slab_(parameters_.add_slab("tok_embeddings")),
       blocks_([&] {
         std::deque<LlamaBlock> blocks;
@@ -31,8 +30,8 @@ Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_se
       }()),
       head_slab_(parameters_.add_slab("head")),
       head_("output", config.vocab, config.dim,
-            precision_.decide_head("output", chunk_rows(tokens, config.vocab), config.vocab, config.dim),
-            options.weight_codes, options.saving.inputs) {
+            precision_.decide_head("output", chunk_rows(tokens), config.vocab, config.dim), options.weight_codes,
+            options.saving.inputs) {
   const bool fp8_head = head_.precision().is_fp8();
   const bool tied = config.tied_embeddings;  // the head then writes the table's gradient before the embedding adds
   embedding_slab_.add(
@@ -86,6 +85,10 @@ std::vector<Linear*> Llama::linears() {
   return linears;
 }
 
+std::int64_t Llama::chunk_rows(std::int64_t tokens) const {
+  return rows_of_logits(logits_bytes_, tokens, config_.vocab);
+}
+
 Residual Llama::embed(ops::Executor& run, const Batch& batch) const {
   const std::int64_t tokens = batch.shape.tokens();
   Buffer x = run.memory().allocate("embedded", DType::bf16, tokens, config_.dim, MemoryClass::activations);
@@ -110,7 +113,7 @@ Llama::Final Llama::finish(ops::Executor& run, Residual stream, std::int64_t tok
 
 void Llama::for_each_chunk(std::int64_t tokens,
                            const std::function<void(std::int64_t begin, std::int64_t count)>& body) const {
-  const std::int64_t rows = chunk_rows(tokens, config_.vocab);
+  const std::int64_t rows = chunk_rows(tokens);
   for (std::int64_t begin = 0; begin < tokens; begin += rows) body(begin, std::min(rows, tokens - begin));
 }
 

@@ -23,6 +23,7 @@ struct LlamaOptions {
   PrecisionOptions precision;
   WeightCodes weight_codes = WeightCodes::cached;
   Saving saving = {};
+  std::int64_t logits_bytes = std::int64_t{256} << 20;  ///< the most that logits of one chunk of the loss take
 };
 
 class Llama {
@@ -65,6 +66,7 @@ class Llama {
     Buffer x, rstd, normed;  // [T, D] bf16, [1, T] f32, [T, D] bf16
   };
 
+  [[nodiscard]] std::int64_t chunk_rows(std::int64_t tokens) const;
   [[nodiscard]] Residual embed(ops::Executor& run, const Batch& batch) const;
   [[nodiscard]] Final finish(ops::Executor& run, Residual stream, std::int64_t tokens) const;
   void clear_summed_gradients(ops::Executor& run) const;
@@ -77,6 +79,7 @@ class Llama {
   PrecisionPlan precision_;
   Parameters parameters_;
   std::int64_t max_seq_len_;
+  std::int64_t logits_bytes_;
   Slab& embedding_slab_;
   std::deque<LlamaBlock> blocks_;
   Slab& head_slab_;

@@ -51,6 +51,10 @@ class Device {
   [[nodiscard]] virtual std::int64_t mark() { return 0; }
   [[nodiscard]] virtual double seconds_between(std::int64_t, std::int64_t) { return 0; }
   virtual void forget_marks() {}
+
+  /// Finds the fastest way of each product that has been run and keeps to it; a line for each choice. May overwrite
+  /// results.
+  [[nodiscard]] virtual std::string tune() { return {}; }
 };
 
 using Workspace = std::span<std::byte>;

@@ -394,7 +394,7 @@ using octet::StepScalars;
 /// the parameter. With a master, that is updated and rounded to nearest to the bf16 weight that the model computes
 /// with; without, the weight itself is the parameter and is rounded stochastically, as are moments in bf16: an update
 /// smaller than half an ulp then still moves the weight in the mean. The random bits of
-/// each element are those of ops/rounding_bits.h.
+/// each element are those of core/rounding_bits.h.
 struct AdamW {
   static constexpr std::string_view name = "adamw";
   float* master;               // [rows, cols], null where `has_master` is false

@@ -120,12 +120,17 @@ PrecisionOptions precision_options(const Config& config, fp8::FormatFamily famil
 
 namespace {
 
-std::unique_ptr<Llama> build(const Config& config, PrecisionOptions precision) {
+/// A GPU's products want more rows at once, and each further chunk adds to the head's whole gradient once more.
+constexpr std::int64_t kLogitsBytesOnGpu = std::int64_t{1} << 30;
+
+std::unique_ptr<Llama> build(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
   const auto weight_codes =
       config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
+  LlamaOptions options{
+      .precision = std::move(precision), .weight_codes = weight_codes, .saving = saving_options(config)};
+  if (!backend.device().host_memory()) options.logits_bytes = kLogitsBytesOnGpu;
   return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
-                                 config.training.seq_len,
-                                 LlamaOptions{std::move(precision), weight_codes, saving_options(config)});
+                                 config.training.seq_len, options);
 }
 
 }  // namespace
@@ -133,7 +138,7 @@ std::unique_ptr<Llama> build(const Config& config, PrecisionOptions precision) {
 std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend) {
   const fp8::FormatFamily family = choose_family(config, backend);
   check_fp8_max(config, family);
-  return build(config, precision_options(config, family));
+  return build(config, backend, precision_options(config, family));
 }
 
 std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend) {
@@ -143,7 +148,7 @@ std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backen
     throw UserError("--demonstrate fnuz_max_448 shows a fault of e4m3fnuz: add --recipe rowwise --fp8-format fnuz");
   }
   precision.faulty_rule = fp8::demonstration::fnuz_scaled_for_448(precision.recipe->power_of_two);
-  return build(config, std::move(precision));
+  return build(config, backend, std::move(precision));
 }
 
 }  // namespace octet

@@ -6,8 +6,8 @@
 #include <string>
 #include <type_traits>
 
+#include "core/rounding_bits.h"
 #include "ops/cpu/row_kernels.h"
-#include "ops/rounding_bits.h"
 #include "row_kernels_data.h"
 
 namespace octet::ops::cpu {

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr int kMostProposals = 8;
+constexpr double kWorthwhile = 1.02;  // a choice that gains less is noise
 
 /// The functions of cuBLASLt that we call.
 struct Api {
@@ -89,6 +90,15 @@ char layout_letter(const Product& p) {
   return p.b.transposed ? 'b' : '0';
 }
 
+char operand_letter(const Product& p) {
+  return p.a.dtype == DType::bf16 ? 'b' : '8';
+}
+
+char output_letter(const Product& p) {
+  if (p.d_dtype == DType::bf16) return 'b';
+  return p.accumulate ? '+' : 'f';
+}
+
 /// A product as cuBLASLt sees it. Its matrices are column-major: our D [m, n] is its D^T [n, m], so that our B is its
 /// first operand and our A its second.
 class Plan {
@@ -123,6 +133,7 @@ class Plan {
   }
 
   [[nodiscard]] int proposals() const { return static_cast<int>(proposals_.size()); }
+  [[nodiscard]] int chosen() const { return chosen_; }
   void choose(int proposal) { chosen_ = std::min(proposal, proposals() - 1); }
 
   void run(cublasLtHandle_t handle, const Product& p, void* workspace, void* stream) {
@@ -196,6 +207,25 @@ class CublasLt final : public Products {
     auto& plan = plans_[key_of(product)];
     if (!plan) plan = make_plan(product);
     plan->run(handle_, product, workspace, driver_.native_stream());
+    last_[key_of(product)] = {product, workspace};
+  }
+
+  [[nodiscard]] std::string tune() override {
+    std::string table;
+    for (const auto& [key, last] : last_) {
+      Plan& plan = *plans_.at(key);
+      if (plan.proposals() < 2) continue;
+      std::vector<double> seconds;
+      for (int i = 0; i < plan.proposals(); ++i) seconds.push_back(median_seconds(plan, i, last));
+      const double first = seconds[0];
+      const auto best = static_cast<int>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+      plan.choose(first > kWorthwhile * seconds[static_cast<std::size_t>(best)] ? best : 0);
+      const Product& p = last.product;
+      table += fmt::format("    {{{}, {}, {}, {}, '{}', '{}', '{}', {}}},  // {:.0f} us, first {:.0f}\n",
+                           api_.get_version(), p.m, p.n, p.k, operand_letter(p), layout_letter(p), output_letter(p),
+                           plan.chosen(), seconds[static_cast<std::size_t>(plan.chosen())] * 1e6, first * 1e6);
+    }
+    return table;
   }
 
   [[nodiscard]] std::string description() const override {
@@ -206,6 +236,26 @@ class CublasLt final : public Products {
   [[nodiscard]] std::string untuned() const override { return fmt::format("{}", fmt::join(untuned_, "\n")); }
 
  private:
+  struct Last {
+    Product product;
+    void* workspace;
+  };
+
+  double median_seconds(Plan& plan, int proposal, const Last& last) {
+    constexpr int kRuns = 9;
+    plan.choose(proposal);
+    std::vector<double> seconds;
+    for (int run = 0; run < kRuns; ++run) {
+      const TimeMark begin = driver_.mark();
+      plan.run(handle_, last.product, last.workspace, driver_.native_stream());
+      const double once = driver_.seconds(begin, driver_.mark());
+      if (run > 1) seconds.push_back(once);  // the first two load code and caches
+    }
+    driver_.forget_marks();
+    std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2 - 1, seconds.end());
+    return seconds[kRuns / 2 - 1];
+  }
+
   std::unique_ptr<Plan> make_plan(const Product& p) {
     auto plan = std::make_unique<Plan>(api_, handle_, p);
     if (plan->proposals() == 0) {
@@ -213,11 +263,9 @@ class CublasLt final : public Products {
                     name(p.a.dtype), p.n, p.k, name(p.b.dtype));
     }
     if (plan->proposals() == 1) return plan;  // nothing to choose
-    const char output = p.d_dtype == DType::bf16 ? 'b' : p.accumulate ? '+' : 'f';
-    const char operands = p.a.dtype == DType::bf16 ? 'b' : '8';
     const auto known = std::find_if(kCublasLtChoices.begin(), kCublasLtChoices.end(), [&](const CublasLtChoice& each) {
       return each.version == api_.get_version() && each.m == p.m && each.n == p.n && each.k == p.k &&
-             each.operands == operands && each.layout == layout_letter(p) && each.output == output;
+             each.operands == operand_letter(p) && each.layout == layout_letter(p) && each.output == output_letter(p);
     });
     if (known != kCublasLtChoices.end()) {
       plan->choose(known->choice);
@@ -231,6 +279,7 @@ class CublasLt final : public Products {
   Api api_;
   cublasLtHandle_t handle_ = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::map<Key, Last> last_;
   std::set<std::string> untuned_;
 };
 

@@ -1,6 +1,6 @@
 // Which of cuBLASLt's proposals is the fastest, measured: the heuristic's first choice for bf16 is up to 15 % slow.
 //
-// Made by `octet bench gemm --device cuda --tune` on one NVIDIA H200, random data, medians. A product that is not here
+// Made by `octet bench step --tune` on one NVIDIA H200, random data, medians. A product that is not here
 // takes the first proposal and is reported.
 #pragma once
 
@@ -20,6 +20,17 @@ struct CublasLtChoice {
   int choice;
 };
 
-inline constexpr std::array<CublasLtChoice, 0> kCublasLtChoices{};
+// Llama 3 8B, 8192 tokens.
+inline constexpr std::array<CublasLtChoice, 9> kCublasLtChoices{{
+    {130100, 6144, 4096, 8192, 'b', '2', 'f', 7},   // 592 us, first 613
+    {130100, 8192, 4096, 4096, 'b', '0', 'b', 5},   // 398 us, first 410
+    {130100, 8192, 4096, 4096, 'b', 'b', 'b', 5},   // 362 us, first 406
+    {130100, 8192, 6144, 4096, 'b', '0', 'b', 3},   // 577 us, first 614
+    {130100, 8192, 14336, 4096, 'b', 'b', 'b', 7},  // 1386 us, first 1414
+    {130100, 8192, 28672, 4096, 'b', '0', 'b', 2},  // 2793 us, first 2892
+    {130100, 28672, 4096, 8192, 'b', '2', 'f', 5},  // 2819 us, first 3109
+    {130100, 128256, 4096, 4096, 'b', '2', 'f', 5},
+    {130100, 128256, 4096, 4096, 'b', '2', '+', 5},
+}};
 
 }  // namespace octet::gpu

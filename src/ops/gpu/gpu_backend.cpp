@@ -1,6 +1,8 @@
 // The GPU's op table.
 #include "ops/gpu/gpu_backend.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -76,6 +78,17 @@ octet::gpu::FoundAttention choose_attention(const octet::gpu::Driver& driver, co
 
 }  // namespace
 }  // namespace gpu
+
+GpuSurvey survey_cuda_devices() {
+  const octet::gpu::CudaSurvey found = octet::gpu::survey_cuda();
+  GpuSurvey survey{{}, found.problem};
+  for (const octet::gpu::DeviceFacts& facts : found.devices) {
+    survey.devices.push_back(fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}", facts.name, facts.arch,
+                                         facts.multiprocessors, static_cast<double>(facts.memory_bytes) / (1U << 30U),
+                                         facts.runtime));
+  }
+  return survey;
+}
 
 std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options) {
   auto driver = octet::gpu::open_cuda(device);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "ops/backend.h"
 
@@ -22,5 +24,12 @@ struct GpuOptions {
 /// One NVIDIA GPU. UserError where none can be used; the message says why and what to do. OCTET_ATTENTION=own|cudnn in
 /// the environment overrides an automatic choice.
 [[nodiscard]] std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options = {});
+
+/// What a look for NVIDIA's GPUs finds, one line a device; or why there is none, with the remedy.
+struct GpuSurvey {
+  std::vector<std::string> devices;
+  std::string problem;
+};
+[[nodiscard]] GpuSurvey survey_cuda_devices();
 
 }  // namespace octet::ops

@@ -36,6 +36,7 @@ class GpuDevice final : public Device {
     return driver_->seconds({from}, {to});
   }
   void forget_marks() override { driver_->forget_marks(); }
+  [[nodiscard]] std::string tune() override { return products_->tune(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }

@@ -4,8 +4,16 @@
 
 namespace octet::ops {
 
-std::unique_ptr<Backend> make_cuda_backend(int) {
-  throw UserError("this octet was built without CUDA: build it where nvcc 12.4 or newer is found, or run on the CPU");
+namespace {
+constexpr const char* kReason = "built without CUDA: build where nvcc 12.4 or newer is found";
+}
+
+GpuSurvey survey_cuda_devices() {
+  return {{}, kReason};
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int, const GpuOptions&) {
+  throw UserError("this octet was {}, or run on the CPU", kReason);
 }
 
 }  // namespace octet::ops

@@ -1,9 +1,9 @@
 // AdamW: parameters with an fp32 master or in bf16 alone, moments in fp32 or bf16, and the maxima of the new weight.
 #include <type_traits>
 
+#include "core/rounding_bits.h"
 #include "ops/cpu/isa/cast.h"
 #include "ops/cpu/isa/kernels.h"
-#include "ops/rounding_bits.h"
 
 namespace octet::ops::cpu::OCTET_ISA {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 /// Elements that share one set of random blocks: four to a block, a block to a lane.
 constexpr Index kElements = 4 * kLanes;
 
-/// A random word for each of kElements neighbours; see ops::rounding_bits.
+/// A random word for each of kElements neighbours; see octet::rounding_bits.
 using RandomWords = std::uint32_t[kElements];
 
 /// Sixteen Philox blocks from `block` on, as octet::philox makes them one by one.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/rounding_bits.h"
 #include "ops/reference/optimizer.h"
-#include "ops/rounding_bits.h"
 
 namespace octet::ops::selftest {
 namespace {

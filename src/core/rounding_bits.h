@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 
-namespace octet::ops {
+namespace octet {
 
 /// 2^32 over the golden ratio, made odd.
 inline constexpr std::uint32_t kMomentMultiplier = 0x9E3779B1U;
@@ -27,4 +27,4 @@ struct RoundingBits {
           static_cast<std::uint16_t>((word * kMomentMultiplier) >> 16)};
 }
 
-}  // namespace octet::ops
+}  // namespace octet
