@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace octet {
 namespace {
 
@@ -11,7 +13,7 @@ std::int64_t first_non_finite(const ops::Backend& backend, const Tensor& tensor)
   const auto result = allocate(sizeof(std::int64_t));
   auto* first = reinterpret_cast<std::int64_t*>(result.get());
   const ops::FindNonFinite op{tensor.raw(), first, tensor.numel(), tensor.dtype()};
-  const std::size_t bytes = backend.workspace_bytes(op);
+  const std::size_t bytes = std::max(backend.workspace_bytes(op), sizeof(std::int64_t));
   const auto workspace = allocate(bytes);
   backend.run(op, {workspace.get(), bytes});
   backend.device().finish();

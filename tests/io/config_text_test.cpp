@@ -21,7 +21,8 @@ ConfigValue other_value(const ConfigField& field) {
   if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
   if (auto* integer = std::get_if<std::int64_t>(&value)) *integer += 2;
   if (auto* number = std::get_if<double>(&value)) *number = field.range.max < 2 ? *number / 3 : *number + 1.0 / 3;
-  if (auto* choice = std::get_if<std::string>(&value)) *choice = field.choices.back();
+  if (auto* choice = std::get_if<std::string>(&value))
+    *choice = field.choices.empty() ? "other" : std::string(field.choices.back());
   if (auto* list = std::get_if<std::vector<std::string>>(&value)) *list = {"a \"quoted\"\\ name\x7f\n", "\xc3\xa9"};
   return value;
 }

@@ -134,7 +134,8 @@ std::shared_ptr<const CudaApi> load_cuda() {
   auto library = DynamicLibrary::find(kNames);
   if (!library) {
     throw UserError(
-        "there is no libcuda.so.1: install NVIDIA's driver (in a container, start it with the GPU passed in)");
+        "there is no libcuda.so.1: install NVIDIA's driver (in a container, start it with the GPU passed in), "
+        "or run on the CPU");
   }
   return std::make_shared<const CudaApi>(std::move(*library));
 }
