@@ -202,8 +202,8 @@ OCTET_DEVICE void adamw(const AdamW& a) {
 }  // namespace
 }  // namespace octet::kernels
 
-// Launched with fewer threads: the bound says 80 registers, with which a multiprocessor runs 768.
-OCTET_SIMPLE_KERNEL(768, adamw_master_f32, AdamW, adamw<float, true>)
-OCTET_SIMPLE_KERNEL(768, adamw_master_bf16, AdamW, adamw<octet::bf16, true>)
-OCTET_SIMPLE_KERNEL(768, adamw_alone_f32, AdamW, adamw<float, false>)
-OCTET_SIMPLE_KERNEL(768, adamw_alone_bf16, AdamW, adamw<octet::bf16, false>)
+// Launched with fewer threads: the bound says 64 registers, with which a multiprocessor runs 1024.
+OCTET_SIMPLE_KERNEL(1024, adamw_master_f32, AdamW, adamw<float, true>)
+OCTET_SIMPLE_KERNEL(1024, adamw_master_bf16, AdamW, adamw<octet::bf16, true>)
+OCTET_SIMPLE_KERNEL(1024, adamw_alone_f32, AdamW, adamw<float, false>)
+OCTET_SIMPLE_KERNEL(1024, adamw_alone_bf16, AdamW, adamw<octet::bf16, false>)

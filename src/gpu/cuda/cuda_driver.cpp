@@ -41,7 +41,9 @@ struct CudaApi {
   decltype(&cuMemsetD8Async) memset_bytes = nullptr;
   decltype(&cuModuleLoadData) module_load = nullptr;
   decltype(&cuModuleUnload) module_unload = nullptr;
-  decltype(&cuModuleGetFunction) module_get_function = nullptr;
+  decltype(&cuModuleGetFunctionCount) module_get_function_count = nullptr;
+  decltype(&cuModuleEnumerateFunctions) module_enumerate_functions = nullptr;
+  decltype(&cuFuncGetName) function_get_name = nullptr;
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
   decltype(&cuLaunchKernel) launch_kernel = nullptr;
   decltype(&cuStreamCreate) stream_create = nullptr;
@@ -82,7 +84,9 @@ struct CudaApi {
     bind("cuMemsetD8Async", memset_bytes);
     bind("cuModuleLoadData", module_load);
     bind("cuModuleUnload", module_unload);
-    bind("cuModuleGetFunction", module_get_function);
+    bind("cuModuleGetFunctionCount", module_get_function_count);
+    bind("cuModuleEnumerateFunctions", module_enumerate_functions);
+    bind("cuFuncGetName", function_get_name);
     bind("cuFuncSetAttribute", function_set_attribute);
     bind("cuLaunchKernel", launch_kernel);
     bind("cuStreamCreate", stream_create);
@@ -278,13 +282,8 @@ class CudaDriver final : public Driver {
 
   [[nodiscard]] Kernel kernel(const std::string& name) override {
     const auto known = kernels_.find(name);
-    if (known != kernels_.end()) return known->second;
-    for (const CUmodule module : modules_) {
-      CUfunction function = nullptr;
-      if (api().module_get_function(&function, module, name.c_str()) != CUDA_SUCCESS) continue;
-      return kernels_[name] = Kernel{function};
-    }
-    throw Failure("no kernel image has {}", name);
+    if (known == kernels_.end()) throw Failure("no kernel image has {}", name);
+    return known->second;
   }
 
   void launch(Kernel kernel, const LaunchShape& shape, const void* arguments, std::size_t bytes) override {
@@ -360,6 +359,15 @@ class CudaDriver final : public Driver {
     }
     api().check_result(result, "loading kernels");
     modules_.push_back(module);
+    unsigned count = 0;
+    api().check_result(api().module_get_function_count(&count, module), "counting kernels");
+    std::vector<CUfunction> functions(count);
+    api().check_result(api().module_enumerate_functions(functions.data(), count, module), "listing kernels");
+    for (const CUfunction function : functions) {
+      const char* name = nullptr;
+      api().check_result(api().function_get_name(&name, function), "naming a kernel");
+      kernels_[name] = Kernel{function};
+    }
   }
 
   [[nodiscard]] std::string out_of_memory(std::size_t bytes) const {
