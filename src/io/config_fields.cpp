@@ -139,7 +139,8 @@ std::vector<ConfigField> training_fields() {
                                             "on a loss or gradient that is not finite: end the run, or leave out the "
                                             "step and count it"),
       field<training, &C::Training::deterministic>("training.deterministic", optional, any,
-                                                   "the same bits on every run and after resume"),
+                                                   "the same bits on every run and after resume; on a GPU this takes "
+                                                   "slower attention, on a CPU it costs nothing"),
       field<training, &C::Training::max_minutes>("training.max_minutes", optional, at_least(0),
                                                  "stop with a checkpoint after this time; 0 is no limit"),
       field<optimizer, &C::Optimizer::name>("optimizer.name", optional, any, "update rule"),

@@ -9,20 +9,21 @@
 
 namespace octet {
 
-std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads) {
+std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads, bool deterministic) {
+  const ops::GpuOptions gpu{.deterministic = deterministic};
   if (name == "cpu") return ops::make_cpu_backend(threads);
-  if (name == "cuda") return ops::make_cuda_backend(0);
+  if (name == "cuda") return ops::make_cuda_backend(0, gpu);
   int index = 0;
   const bool numbered = name.starts_with("cuda:");
   const char* end = name.data() + name.size();
   if (numbered && std::from_chars(name.data() + 5, end, index).ptr == end && name.size() > 5) {
-    return ops::make_cuda_backend(index);
+    return ops::make_cuda_backend(index, gpu);
   }
   throw UserError("there is no device \"{}\": the devices are cpu, cuda and cuda:N", name);
 }
 
 std::unique_ptr<ops::Backend> make_backend(const Config& config) {
-  return open_device(config.runtime.device, static_cast<int>(config.runtime.threads));
+  return open_device(config.runtime.device, static_cast<int>(config.runtime.threads), config.training.deterministic);
 }
 
 fp8::FormatFamily choose_family(const Config& config, const ops::Backend& backend) {

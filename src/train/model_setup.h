@@ -13,8 +13,10 @@
 namespace octet {
 
 /// "cpu", "cuda" (the first GPU) or "cuda:N". `threads` are the CPU's; 0 takes every core. UserError for another name
-/// or a device that cannot be used; the message says why.
-[[nodiscard]] std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads = 0);
+/// or a device that cannot be used; the message says why. `deterministic`: the same bits on each run, which costs a GPU
+/// speed.
+[[nodiscard]] std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads = 0,
+                                                        bool deterministic = false);
 [[nodiscard]] std::unique_ptr<ops::Backend> make_backend(const Config& config);
 
 /// The format family that `precision.fp8_format` stands for on this device. UserError names both where the device lacks
