@@ -48,6 +48,7 @@ struct RmsNormForward {
   int dim;
   float eps;
   bool aligned;
+  bool ahead;  // shared memory has room for the next row of each operand
 };
 
 struct RmsNormBackward {
@@ -62,6 +63,7 @@ struct RmsNormBackward {
   std::int64_t rows;
   int dim;
   bool aligned;
+  bool ahead;  // shared memory has room for the next row of each operand
 };
 
 /// Pairs (i, i + half) of the first `heads` heads of each row.
@@ -126,6 +128,7 @@ struct SwigluForward {
   std::int64_t rows;
   int dim;
   bool aligned;
+  bool ahead;  // shared memory has room for the next row of each operand
 };
 
 struct SwigluBackward {
@@ -136,6 +139,7 @@ struct SwigluBackward {
   std::int64_t rows;
   int dim;
   bool aligned;
+  bool ahead;  // shared memory has room for the next row of each operand
 };
 
 struct QuantizeRows {
@@ -144,13 +148,14 @@ struct QuantizeRows {
   std::int64_t rows;
   int cols;
   bool aligned;
+  bool ahead;  // shared memory has room for the next row of each operand
 };
 
-/// scales[i] from amax[i], or scales[0] from the largest of all; and their inverses.
-struct MakeScales {
+/// One scale from the largest of all, and its inverse.
+struct MakeScale {
   const bf16* amax;      // [count]
-  float* scales;         // [count] or [1]
-  float* scale_inverse;  // the same
+  float* scale;          // [1]
+  float* scale_inverse;  // [1]
   std::int64_t count;
   fp8::ScaleRule rule;
 };
@@ -162,16 +167,22 @@ struct RepeatScale {
   std::int64_t count;
 };
 
-/// Codes of x [rows, cols] under known scales. A null layout is not wanted.
+/// Codes in one layout, [outer, inner]: each outer slice under a scale of its own, or all under one.
+struct CastSide {
+  std::uint8_t* codes;     // null where the layout is not wanted
+  const bf16* amax;        // [outer]; null where `one_scale` serves all
+  const float* one_scale;  // [1]
+  float* scale_inverse;    // [outer], with amax
+};
+
+/// Codes of x [rows, cols] under known maxima.
 struct CastTiles {
   const bf16* x;
-  const float* row_scales;         // [rows] or [1]
-  const float* column_scales;      // [cols] or [1]
-  std::uint8_t* stored_codes;      // [rows, cols]
-  std::uint8_t* transposed_codes;  // [cols, rows]
+  CastSide stored;      // [rows, cols]
+  CastSide transposed;  // [cols, rows]
   std::int64_t rows;
   int cols;
-  bool scale_by_row, scale_by_column;
+  fp8::ScaleRule rule;
   bool aligned;       // rows of x and of stored codes start at multiples of 16 and 8 bytes
   bool rows_aligned;  // rows of transposed codes start at multiples of 16 bytes
 };

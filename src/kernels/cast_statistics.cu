@@ -1,5 +1,6 @@
 // What a cast does to its input: counts of what it clips and of what it makes zero. 2 bytes an element.
 #include "kernels/arguments.h"
+#include "kernels/block_fold.h"
 #include "kernels/eight.h"
 
 namespace octet::kernels {
@@ -7,7 +8,8 @@ namespace {
 
 /// A NaN is lost, not clipped: comparisons with it are false.
 OCTET_DEVICE void cast_statistics(const CastStatistics& a) {
-  OCTET_SHARED std::uint64_t shared[32];
+  OCTET_SHARED std::uint64_t parts[BlockFold<std::uint64_t>::kParts];
+  BlockFold<std::uint64_t> fold(parts);
   std::uint64_t saturated = 0;
   std::uint64_t overflowed = 0;
   std::uint64_t underflowed = 0;
@@ -37,9 +39,9 @@ OCTET_DEVICE void cast_statistics(const CastStatistics& a) {
       underflowed += static_cast<std::uint64_t>(vanished);
     }
   }
-  saturated = block_sum(saturated, shared);
-  overflowed = block_sum(overflowed, shared);
-  underflowed = block_sum(underflowed, shared);
+  saturated = fold.sum(saturated);
+  overflowed = fold.sum(overflowed);
+  underflowed = fold.sum(underflowed);
   if (thread_index() != 0) return;
   if (saturated > 0) add_atomically(a.saturated, saturated);
   if (overflowed > 0) add_atomically(a.overflowed, overflowed);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/arguments.h"
+#include "kernels/block_fold.h"
 #include "kernels/prelude.h"
 
 namespace octet::kernels {
@@ -27,20 +28,9 @@ OCTET_DEVICE float warp_sum(float x) {
   return x;
 }
 
-/// The largest of all threads; a NaN is passed over, as the sum of exponentials shows it.
-OCTET_DEVICE float block_largest(float x, float* shared) {
-  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) x = fmaxf(x, shuffle_xor(x, mask));
-  if (thread_index() % kWarpSize == 0) shared[thread_index() / kWarpSize] = x;
-  sync_block();
-  float largest = shared[0];
-  for (int w = 1; w < kDecodeWarps; ++w) largest = fmaxf(largest, shared[w]);
-  sync_block();
-  return largest;
-}
-
 /// probabilities[i] = exp(scale * q k_i) / the sum over all cached positions, visible to the whole block.
 OCTET_DEVICE void softmax(const AttentionDecode& a, const bf16* query, const bf16* keys, Index stride,
-                          float* probabilities, float* shared) {
+                          float* probabilities, BlockFold<float>& fold) {
   const int lane = thread_index() % kWarpSize;
   float largest = -INFINITY;
   for (Index i = thread_index() / kWarpSize; i < a.length; i += kDecodeWarps) {
@@ -50,14 +40,14 @@ OCTET_DEVICE void softmax(const AttentionDecode& a, const bf16* query, const bf1
     if (lane == 0) probabilities[i] = score;
     largest = fmaxf(largest, score);
   }
-  largest = block_largest(largest, shared);  // its barriers also make every score visible to the block
+  largest = fold.largest(largest);  // its barrier also makes every score visible to the block
   float sum = 0;
   for (Index i = thread_index(); i < a.length; i += kDecodeThreads) {
     const float e = fast_exp(probabilities[i] - largest);
     probabilities[i] = e;
     sum += e;
   }
-  const float total = block_sum(sum, shared);
+  const float total = fold.sum(sum);
   for (Index i = thread_index(); i < a.length; i += kDecodeThreads) probabilities[i] /= total;
   sync_block();
 }
@@ -65,7 +55,8 @@ OCTET_DEVICE void softmax(const AttentionDecode& a, const bf16* query, const bf1
 /// A block a query head. Each warp takes every eighth position, a lane one element of the head at a time; the warps'
 /// sums are added in order.
 OCTET_DEVICE void attention_decode(const AttentionDecode& a) {
-  OCTET_SHARED float shared[kDecodeWarps];
+  OCTET_SHARED float fold_parts[BlockFold<float>::kParts];
+  BlockFold<float> fold(fold_parts);
   OCTET_SHARED float parts[kDecodeWarps][kWarpSize];
   const Index sequence = block_index() / a.heads;
   const int head = block_index() % a.heads;
@@ -76,7 +67,7 @@ OCTET_DEVICE void attention_decode(const AttentionDecode& a) {
   const bf16* query = a.qkv + (sequence * (a.heads + 2 * a.kv_heads) + head) * a.head_dim;
   const bf16* values = a.cache_v + cached;
   float* probabilities = a.probabilities + Index{block_index()} * a.capacity;
-  softmax(a, query, a.cache_k + cached, stride, probabilities, shared);
+  softmax(a, query, a.cache_k + cached, stride, probabilities, fold);
   for (int first = 0; first < a.head_dim; first += kWarpSize) {
     const int d = first + lane;
     float sum = 0;

@@ -12,7 +12,7 @@ struct Sigmoid {
 
   OCTET_DEVICE explicit Sigmoid(float x) {
     const float small = fast_exp(-fabsf(x));
-    const float larger = fast_divide(1.0F, 1.0F + small);
+    const float larger = fast_reciprocal(1.0F + small);
     const float smaller = small * larger;
     value = x > 0 ? larger : smaller;
     complement = x > 0 ? smaller : larger;
@@ -22,14 +22,24 @@ struct Sigmoid {
 /// y = silu(gate) * up, in the registers of gate.
 template <fp8::Format F, int V>
 OCTET_DEVICE void forward(const SwigluForward& a) {
-  OCTET_SHARED std::uint32_t maxima[32];
+  OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
+  BlockFold<std::uint32_t> maxima(parts);
   const RowPlace<V> place{a.dim, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
+  const RowAhead<V> next_gate(a.ahead, place, 1);
+  const RowAhead<V> next_up(a.ahead, place, 2);
+  const auto ask = [&](Index r) {
+    next_gate.ask(a.gate_up + r * 2 * a.dim, place, r < a.rows);
+    next_up.ask(a.gate_up + r * 2 * a.dim + a.dim, place, r < a.rows);
+  };
+  ask(block_index());
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> y;
     RowVectors<V> up;
-    y.load(a.gate_up + r * 2 * a.dim, place);
-    up.load(a.gate_up + r * 2 * a.dim + a.dim, place);
+    finish_copies();
+    next_gate.take(a.gate_up + r * 2 * a.dim, place, y);
+    next_up.take(a.gate_up + r * 2 * a.dim + a.dim, place, up);
+    ask(r + block_count());
     const auto silu_up = [&](int i) { return y.at(i) * Sigmoid(y.at(i)).value * up.at(i); };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) y.set_pair(i, silu_up(i), silu_up(i + 1));
@@ -54,17 +64,29 @@ struct GateGradient {
 /// of what it is computed from.
 template <fp8::Format F, int V>
 OCTET_DEVICE void backward(const SwigluBackward& a) {
-  OCTET_SHARED std::uint32_t maxima[32];
+  OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
+  BlockFold<std::uint32_t> maxima(parts);
   const RowPlace<V> place{a.dim, a.aligned};
   ColumnFold<V> gate_columns(a.measured.column_partials != nullptr, 0);
   ColumnFold<V> up_columns(a.measured.column_partials != nullptr, 1);
+  const RowAhead<V> next_gate(a.ahead, place, 2);
+  const RowAhead<V> next_up(a.ahead, place, 3);
+  const RowAhead<V> next_dy(a.ahead, place, 4);
+  const auto ask = [&](Index r) {
+    next_gate.ask(a.gate_up + r * 2 * a.dim, place, r < a.rows);
+    next_up.ask(a.gate_up + r * 2 * a.dim + a.dim, place, r < a.rows);
+    next_dy.ask(a.dy + r * a.dim, place, r < a.rows);
+  };
+  ask(block_index());
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> dgate;
     RowVectors<V> dup;
     RowVectors<V> dy;
-    dgate.load(a.gate_up + r * 2 * a.dim, place);
-    dup.load(a.gate_up + r * 2 * a.dim + a.dim, place);
-    dy.load(a.dy + r * a.dim, place);
+    finish_copies();
+    next_gate.take(a.gate_up + r * 2 * a.dim, place, dgate);
+    next_up.take(a.gate_up + r * 2 * a.dim + a.dim, place, dup);
+    next_dy.take(a.dy + r * a.dim, place, dy);
+    ask(r + block_count());
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) {
       const GateGradient low(dgate.at(i), dup.at(i), dy.at(i));
@@ -78,7 +100,7 @@ OCTET_DEVICE void backward(const SwigluBackward& a) {
     gate_columns.fold(dgate);
     up_columns.fold(dup);
     if (a.measured.codes == nullptr) continue;
-    const bf16 amax{block_max(max_u16x2(dgate.largest(), dup.largest()), maxima)};
+    const bf16 amax{maxima.largest_half(max_u16x2(dgate.largest(), dup.largest()))};
     const float scale = leave_scale(a.measured, amax, r);
     std::uint8_t* codes = a.measured.codes + r * 2 * a.dim;
     dgate.template encode<F>(codes, scale, place);

@@ -22,7 +22,7 @@ OCTET_DEVICE void raise(Vector& maxima, const Vector& x) {
   for (int w = 0; w < 4; ++w) maxima.words[w] = max_u16x2(maxima.words[w], x.words[w] & 0x7FFF'7FFFU);
 }
 
-OCTET_DEVICE bf16 amax_of(const bf16* row, const QuantizeRows& a, std::uint32_t* shared) {
+OCTET_DEVICE bf16 amax_of(const bf16* row, const QuantizeRows& a, BlockFold<std::uint32_t>& largest) {
   Vector maxima{};
 #pragma unroll 4
   for (int col = 8 * thread_index(); col < a.cols; col += 8 * thread_count()) {
@@ -30,7 +30,7 @@ OCTET_DEVICE bf16 amax_of(const bf16* row, const QuantizeRows& a, std::uint32_t*
   }
   const std::uint32_t halves =
       max_u16x2(max_u16x2(maxima.words[0], maxima.words[1]), max_u16x2(maxima.words[2], maxima.words[3]));
-  return bf16{block_max(halves, shared)};
+  return bf16{largest.largest_half(halves)};
 }
 
 template <fp8::Format F>
@@ -58,10 +58,11 @@ OCTET_DEVICE void encode_row(const bf16* row, std::uint8_t* codes, float scale, 
 /// A block a row.
 template <fp8::Format F>
 OCTET_DEVICE void quantize_long_rows(const QuantizeRows& a) {
-  OCTET_SHARED std::uint32_t shared[32];
+  OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
+  BlockFold<std::uint32_t> largest(parts);
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     const bf16* row = a.x + r * a.cols;
-    const bf16 amax = amax_of(row, a, shared);
+    const bf16 amax = amax_of(row, a, largest);
     if (a.measured.codes != nullptr) {
       encode_row<F>(row, a.measured.codes + r * a.cols, leave_scale(a.measured, amax, r), a);
     } else if (thread_index() == 0) {

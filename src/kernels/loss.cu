@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/arguments.h"
+#include "kernels/block_fold.h"
 #include "kernels/eight.h"
 
 namespace octet::kernels {
@@ -45,19 +46,8 @@ OCTET_DEVICE void for_vectors(const bf16* row, int vectors, Use use) {
   }
 }
 
-/// The larger of all threads' values; a NaN is passed over.
-OCTET_DEVICE float block_largest(float x, float* shared) {
-  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) x = fmaxf(x, shuffle_xor(x, mask));
-  if (thread_index() % kWarpSize == 0) shared[thread_index() / kWarpSize] = x;
-  sync_block();
-  float largest = shared[0];
-  for (int w = 1; w < thread_count() / kWarpSize; ++w) largest = fmaxf(largest, shared[w]);
-  sync_block();
-  return largest;
-}
-
 /// log of the sum of e^x over a row; NaN where it holds NaN or +inf.
-OCTET_DEVICE float log_sum_exp(const CrossEntropy& a, const bf16* row, float* shared) {
+OCTET_DEVICE float log_sum_exp(const CrossEntropy& a, const bf16* row, BlockFold<float>& fold) {
   Exponentials seen;
   const int vectors = a.aligned ? a.vocab / 8 : 0;
   for_vectors(row, vectors, [&](int, const Vector& vector) {
@@ -70,8 +60,8 @@ OCTET_DEVICE float log_sum_exp(const CrossEntropy& a, const bf16* row, float* sh
     load_some(row + i, a.vocab - i, -INFINITY, x);
     seen.add(x);
   }
-  const float largest = block_largest(seen.largest, shared);
-  const float sum = block_sum(seen.sum * fast_exp(seen.largest - largest), shared);
+  const float largest = fold.largest(seen.largest);
+  const float sum = fold.sum(seen.sum * fast_exp(seen.largest - largest));
   return largest + logf(sum);
 }
 
@@ -107,7 +97,8 @@ OCTET_DEVICE void clear(bf16* row, int count, bool aligned) {
 
 /// A block a row.
 OCTET_DEVICE void cross_entropy(const CrossEntropy& a) {
-  OCTET_SHARED float shared[32];
+  OCTET_SHARED float parts[BlockFold<float>::kParts];
+  BlockFold<float> fold(parts);
   const Index r = block_index();
   bf16* row = a.logits + r * a.vocab;
   const int target = a.targets[r];
@@ -117,7 +108,7 @@ OCTET_DEVICE void cross_entropy(const CrossEntropy& a) {
     return;
   }
   const float target_logit = to_float(row[target]);  // before the barriers: behind them it is overwritten
-  const float lse = log_sum_exp(a, row, shared);
+  const float lse = log_sum_exp(a, row, fold);
   if (thread_index() == 0) a.loss[r] = lse - target_logit;
   if (a.gradient) replace_by_gradient(a, row, target, lse);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/arguments.h"
+#include "kernels/block_fold.h"
 #include "kernels/row.h"
 
 namespace octet::kernels {
@@ -28,10 +29,10 @@ OCTET_DEVICE float leave_scale(const Measured& out, bf16 amax, Index index) {
 
 template <fp8::Format F, int V>
 OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const RowPlace<V>& place, Index index,
-                            ColumnFold<V>& columns, std::uint32_t* shared) {
+                            ColumnFold<V>& columns, BlockFold<std::uint32_t>& maxima) {
   columns.fold(row);
   if (out.codes == nullptr) return;
-  const float scale = leave_scale(out, bf16{block_max(row.largest(), shared)}, index);
+  const float scale = leave_scale(out, bf16{maxima.largest_half(row.largest())}, index);
   row.template encode<F>(out.codes + index * place.cols, scale, place);
 }
 
@@ -39,15 +40,14 @@ OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const
 
 // The instances of a row kernel: <name>_<format>_<vectors per thread>. Up to 1024 threads, hence 64 registers: four
 // vectors reach rows of 32,768, and a multiprocessor runs 1024 threads, in as many blocks as the rows' length gives.
-#define OCTET_ROW_KERNEL(name, Arguments, body, F, V)                      \
-  OCTET_KERNEL(1024)                                                       \
-  name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::body<octet::fp8::Format::F, V>(arguments);             \
+#define OCTET_ROW_KERNEL(bound, name, Arguments, body, F, V)                     \
+  bound name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::body<octet::fp8::Format::F, V>(arguments);                   \
   }
-#define OCTET_ROW_KERNELS_OF(name, Arguments, body, F) \
-  OCTET_ROW_KERNEL(name, Arguments, body, F, 1)        \
-  OCTET_ROW_KERNEL(name, Arguments, body, F, 2)        \
-  OCTET_ROW_KERNEL(name, Arguments, body, F, 4)
+#define OCTET_ROW_KERNELS_OF(name, Arguments, body, F)              \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 1) \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 2) \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 4)
 #define OCTET_ROW_KERNELS(name, Arguments, body)      \
   OCTET_ROW_KERNELS_OF(name, Arguments, body, e4m3fn) \
   OCTET_ROW_KERNELS_OF(name, Arguments, body, e5m2)

@@ -9,16 +9,27 @@ namespace {
 /// y = x' * rstd * weight with x' = x + delta rounded to bf16.
 template <fp8::Format F, int V>
 OCTET_DEVICE void forward(const RmsNormForward& a) {
-  OCTET_SHARED float sums[32];
-  OCTET_SHARED std::uint32_t maxima[32];
+  OCTET_SHARED float sum_parts[BlockFold<float>::kParts];
+  BlockFold<float> sums(sum_parts);
+  OCTET_SHARED std::uint32_t max_parts[BlockFold<std::uint32_t>::kParts];
+  BlockFold<std::uint32_t> maxima(max_parts);
   const RowPlace<V> place{a.dim, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
+  const RowAhead<V> next_x(a.ahead, place, 1);
+  const RowAhead<V> next_delta(a.ahead && a.delta != nullptr, place, 2);
+  const auto ask = [&](Index r) {
+    next_x.ask(a.x + r * a.dim, place, r < a.rows);
+    next_delta.ask(a.delta + r * a.dim, place, r < a.rows);
+  };
+  ask(block_index());
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> x;
-    x.load(a.x + r * a.dim, place);
+    RowVectors<V> delta;
+    finish_copies();
+    next_x.take(a.x + r * a.dim, place, x);
+    if (a.delta != nullptr) next_delta.take(a.delta + r * a.dim, place, delta);
+    ask(r + block_count());
     if (a.delta != nullptr) {
-      RowVectors<V> delta;
-      delta.load(a.delta + r * a.dim, place);
 #pragma unroll
       for (int i = 0; i < 8 * V; i += 2) x.set_pair(i, x.at(i) + delta.at(i), x.at(i + 1) + delta.at(i + 1));
       x.store(a.x_out + r * a.dim, place);
@@ -26,7 +37,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < 8 * V; ++i) squares += x.at(i) * x.at(i);
-    const float rstd = 1.0F / sqrtf(block_sum(squares, sums) / static_cast<float>(a.dim) + a.eps);
+    const float rstd = 1.0F / sqrtf(sums.sum(squares) / static_cast<float>(a.dim) + a.eps);
     if (thread_index() == 0) a.rstd[r] = rstd;
     RowVectors<V> y;
     y.load_again(a.weight, place);
@@ -44,34 +55,46 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
 /// dweight = sum over rows of dy * xhat.
 template <fp8::Format F, int V>
 OCTET_DEVICE void backward(const RmsNormBackward& a) {
-  OCTET_SHARED float sums[32];
-  OCTET_SHARED std::uint32_t maxima[32];
+  OCTET_SHARED float sum_parts[BlockFold<float>::kParts];
+  BlockFold<float> sums(sum_parts);
+  OCTET_SHARED std::uint32_t max_parts[BlockFold<std::uint32_t>::kParts];
+  BlockFold<std::uint32_t> maxima(max_parts);
   const RowPlace<V> place{a.dim, a.aligned};
-  float dweight[8 * V] = {};
-  ColumnFold<V> columns(a.measured.column_partials != nullptr);
+  const ColumnSum<V> dweight(0);
+  ColumnFold<V> columns(a.measured.column_partials != nullptr, 2);
+  const RowAhead<V> next_x(a.ahead, place, 3);
+  const RowAhead<V> next_dy(a.ahead, place, 4);
+  const RowAhead<V> next_residual(a.ahead && a.residual != nullptr, place, 5);
+  const auto ask = [&](Index r) {
+    next_x.ask(a.x + r * a.dim, place, r < a.rows);
+    next_dy.ask(a.dy + r * a.dim, place, r < a.rows);
+    next_residual.ask(a.residual + r * a.dim, place, r < a.rows);
+  };
+  ask(block_index());
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     RowVectors<V> x;
     RowVectors<V> dy;
     RowVectors<V> dx;
-    x.load(a.x + r * a.dim, place);
-    dy.load(a.dy + r * a.dim, place);
+    finish_copies();
+    next_x.take(a.x + r * a.dim, place, x);
+    next_dy.take(a.dy + r * a.dim, place, dy);
     if (a.residual != nullptr) {  // now, so that the sum does not have to end before it is asked for
-      dx.load(a.residual + r * a.dim, place);
+      next_residual.take(a.residual + r * a.dim, place, dx);
     } else {
 #pragma unroll
       for (int v = 0; v < V; ++v) dx.vectors[v] = Vector{};
     }
+    ask(r + block_count());
     RowVectors<V> weight;
     weight.load_again(a.weight, place);
     const float rstd = a.rstd[r];
     float products = 0;
-#pragma unroll
-    for (int i = 0; i < 8 * V; ++i) {
+    dweight.add([&](int i) {
       const float dy_xhat = dy.at(i) * (x.at(i) * rstd);
-      dweight[i] += dy_xhat;
       products += dy_xhat * weight.at(i);
-    }
-    const float mean = block_sum(products, sums) / static_cast<float>(a.dim);
+      return dy_xhat;
+    });
+    const float mean = sums.sum(products) / static_cast<float>(a.dim);
     const auto through = [&](int i) { return (dy.at(i) * weight.at(i) - x.at(i) * rstd * mean) * rstd; };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) dx.set_pair(i, dx.at(i) + through(i), dx.at(i + 1) + through(i + 1));
@@ -79,17 +102,19 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
     leave_row<F, V>(a.measured, dx, place, r, columns, maxima);
   }
   columns.store(a.measured.column_partials, a.dim, 0, place);
-  float* partials = a.weight_partials + Index{block_index()} * a.dim;
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    for (int i = 0; i < 8; ++i) {
-      if (place.column(v) + i < a.dim) partials[place.column(v) + i] = dweight[8 * v + i];
-    }
-  }
+  dweight.store(a.weight_partials + Index{block_index()} * a.dim, place);
 }
 
 }  // namespace
 }  // namespace octet::kernels
 
 OCTET_ROW_KERNELS(rmsnorm_forward, RmsNormForward, forward)
-OCTET_ROW_KERNELS(rmsnorm_backward, RmsNormBackward, backward)
+
+// Two vectors a thread take 80 registers, where rows are short enough for blocks of 256 threads; longer ones have a
+// vector each, or four and not all of them in registers.
+#define OCTET_BACKWARD_KERNELS(F)                                                                 \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rmsnorm_backward, RmsNormBackward, backward, F, 1)         \
+  OCTET_ROW_KERNEL(OCTET_DENSE_KERNEL(256, 3), rmsnorm_backward, RmsNormBackward, backward, F, 2) \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rmsnorm_backward, RmsNormBackward, backward, F, 4)
+OCTET_BACKWARD_KERNELS(e4m3fn)
+OCTET_BACKWARD_KERNELS(e5m2)

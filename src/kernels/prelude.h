@@ -18,8 +18,8 @@
 // load_16_bytes, store_16_bytes  streaming: what is read or written once should not displace what is read again
 // load_16_bytes_again            of what is read more than once
 // fast_exp(x)                    e^x within some units of 2^-22 and |x| 2^-24; subnormal results too
-// fast_divide(a, b)              a / b within 2 ulp for |b| below 2^126
-// fast_sqrt(x)                   within 1 ulp
+// fast_reciprocal(x)             1 / x within 1 ulp for normal x up to 2^126; of less it is infinite, of more zero
+// fast_sqrt(x)                   within 1 ulp; of subnormal numbers it is zero
 // to_bf16x2(low, high)           two floats rounded to nearest even, packed; a NaN stays one
 // encode_pair<F>(low, high)      two saturating FP8 codes, packed, as fp8::encode makes them
 // exp2_fast(x)                   2^x to two ulps; below the smallest normal float it is zero
@@ -63,39 +63,14 @@ OCTET_DEVICE std::uint32_t encode_four(float a, float b, float c, float d) {
   return encode_pair<F>(a, b) | (static_cast<std::uint32_t>(encode_pair<F>(c, d)) << 16);
 }
 
-/// All threads of the block get the sum, added in an order that depends on the block's size alone.
-template <typename T>
-OCTET_DEVICE T block_sum(T x, T* shared) {
-  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) x += shuffle_xor(x, mask);
-  const int warp = thread_index() / kWarpSize;
-  const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
-  if (thread_index() % kWarpSize == 0) shared[warp] = x;
-  sync_block();
-  T total = 0;
-  for (int i = 0; i < warps; ++i) total += shared[i];
-  sync_block();  // `shared` may be written again
-  return total;
-}
-
-/// All threads get the larger of both halves of all threads' words, as bits of bf16 magnitudes.
-OCTET_DEVICE std::uint16_t block_max(std::uint32_t halves, std::uint32_t* shared) {
-  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) halves = max_u16x2(halves, shuffle_xor(halves, mask));
-  const int warp = thread_index() / kWarpSize;
-  const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
-  if (thread_index() % kWarpSize == 0) shared[warp] = halves;
-  sync_block();
-  std::uint32_t largest = 0;
-  for (int i = 0; i < warps; ++i) largest = max_u16x2(largest, shared[i]);
-  sync_block();
-  const std::uint32_t low = largest & 0xFFFFU;
-  const std::uint32_t high = largest >> 16;
-  return static_cast<std::uint16_t>(low > high ? low : high);
-}
-
 }  // namespace octet::kernels
 
 // A kernel of one instance: the last argument is a device function of octet::kernels that takes the arguments.
 #define OCTET_SIMPLE_KERNEL(threads, name, Arguments, ...)                           \
   OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
     octet::kernels::__VA_ARGS__(arguments);                                          \
+  }
+#define OCTET_DENSE_SIMPLE_KERNEL(threads, blocks, name, Arguments, ...)                           \
+  OCTET_DENSE_KERNEL(threads, blocks) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::__VA_ARGS__(arguments);                                                        \
   }

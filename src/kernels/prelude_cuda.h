@@ -73,13 +73,15 @@ OCTET_DEVICE void add_atomically(std::uint64_t* to, std::uint64_t x) {
 OCTET_DEVICE float fast_exp(float x) {
   return __expf(x);
 }
-OCTET_DEVICE float fast_divide(float a, float b) {
-  return __fdividef(a, b);
+OCTET_DEVICE float fast_reciprocal(float x) {
+  float reciprocal;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(x));
+  return reciprocal;
 }
 
 OCTET_DEVICE float fast_sqrt(float x) {
   float root;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
   return root;
 }
 

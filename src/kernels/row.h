@@ -110,6 +110,79 @@ struct RowVectors {
   }
 };
 
+/// The next row, under way to shared memory while a block works on the one before: each thread copies the vectors that
+/// it will read itself, so that nobody waits for anybody. Without room for that, and where rows are not aligned, a row
+/// is read when it is needed. `part` counts from 0 what lies in dynamic shared memory, here and in ColumnFold.
+template <int V>
+struct RowAhead {
+  Vector* slots;  // [V, threads]; null without room
+
+  OCTET_DEVICE RowAhead(bool wanted, const RowPlace<V>& place, int part)
+      : slots(wanted && place.aligned ? static_cast<Vector*>(dynamic_shared()) + part * V * thread_count() : nullptr) {}
+
+  [[nodiscard]] OCTET_DEVICE Vector& own(int v) const { return slots[v * thread_count() + thread_index()]; }
+
+  OCTET_DEVICE void ask(const bf16* row, const RowPlace<V>& place, bool there) const {
+    if (slots == nullptr) return;
+#pragma unroll
+    for (int v = 0; v < V; ++v) begin_copy<16>(&own(v), row + place.column(v), there && place.column(v) < place.cols);
+  }
+
+  /// The row that was asked for, after finish_copies().
+  OCTET_DEVICE void take(const bf16* row, const RowPlace<V>& place, RowVectors<V>& x) const {
+    if (slots == nullptr) return x.load(row, place);
+#pragma unroll
+    for (int v = 0; v < V; ++v) x.vectors[v] = own(v);
+  }
+};
+
+/// Sums over the rows that a block goes through, in their order, of a number an element: in shared memory, twice as
+/// much as a row of bf16 takes, from `part` on. In registers they would leave no room for the row.
+template <int V>
+struct ColumnSum {
+  Vector* sums;  // [2 V, threads]: four floats each
+
+  OCTET_DEVICE explicit ColumnSum(int part) : sums(static_cast<Vector*>(dynamic_shared()) + part * V * thread_count()) {
+#pragma unroll
+    for (int h = 0; h < 2 * V; ++h) own(h) = Vector{};
+  }
+
+  [[nodiscard]] OCTET_DEVICE Vector& own(int half) const {
+    return sums[half * thread_count() + thread_index()];
+  }
+
+  /// Adds number(i) for each of this thread's 8 V elements, in their order.
+  template <typename Number>
+  OCTET_DEVICE void add(Number number) const {
+#pragma unroll
+    for (int h = 0; h < 2 * V; ++h) {
+      Vector sum = own(h);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sum.words[i] = fp8::bits_of(fp8::float_of(sum.words[i]) + number(4 * h + i));
+      }
+      own(h) = sum;
+    }
+  }
+
+  /// The block's row of partials.
+  OCTET_DEVICE void store(float* partials, const RowPlace<V>& place) const {
+#pragma unroll
+    for (int h = 0; h < 2 * V; ++h) {
+      const int column = place.column(h / 2) + h % 2 * 4;
+      const Vector sum = own(h);
+      if (place.aligned) {
+        if (column < place.cols) store_16_bytes(partials + column, sum);
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (column + i < place.cols) partials[column + i] = fp8::float_of(sum.words[i]);
+      }
+    }
+  }
+};
+
 /// Column maxima of the rows that a block goes through. Each block leaves its own row of partials [blocks, cols]; a
 /// second launch takes the largest of them. They lie in shared memory, each thread's own where nobody else looks: held
 /// in registers they would halve the blocks that a multiprocessor runs. `part` tells rows of one kernel apart.

@@ -1,6 +1,7 @@
 // Sums and searches over whole tensors, each in two launches: a part for each block, then all parts in order. What a
 // block goes through depends on sizes alone, so that a sum has the same bits each time. Reads every element once.
 #include "kernels/arguments.h"
+#include "kernels/block_fold.h"
 #include "kernels/prelude.h"
 
 namespace octet::kernels {
@@ -21,7 +22,8 @@ struct Stride {
 /// Products in double: those of two floats are exact, and the conversions stay behind the memory.
 template <typename Map>
 OCTET_DEVICE void sum_partials(const SumPartials& a, Map map) {
-  OCTET_SHARED double shared[32];
+  OCTET_SHARED double parts[BlockFold<double>::kParts];
+  BlockFold<double> fold(parts);
   const Stride stride;
   const Index vectors = a.aligned ? a.count / 4 : 0;
   double sums[4] = {};
@@ -41,7 +43,7 @@ OCTET_DEVICE void sum_partials(const SumPartials& a, Map map) {
   for (Index i = vectors * 4 + stride.start; i < a.count; i += stride.step) {
     sums[0] += map(static_cast<double>(a.x[i]));
   }
-  const double sum = block_sum((sums[0] + sums[1]) + (sums[2] + sums[3]), shared);
+  const double sum = fold.sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
   if (thread_index() == 0) a.partials[block_index()] = sum;
 }
 
@@ -62,7 +64,8 @@ OCTET_DEVICE double wide(bf16 x) {
 /// Neighbouring threads read neighbouring elements of both tensors. Run where numbers are watched, not in every step.
 template <typename T>
 OCTET_DEVICE void difference(const DifferencePartials& a) {
-  OCTET_SHARED double shared[32];
+  OCTET_SHARED double parts[BlockFold<double>::kParts];
+  BlockFold<double> fold(parts);
   const Stride stride;
   const T* reference = static_cast<const T*>(a.reference);
   const T* x = static_cast<const T*>(a.x);
@@ -74,8 +77,8 @@ OCTET_DEVICE void difference(const DifferencePartials& a) {
     signal += expected * expected;
     noise += off * off;
   }
-  signal = block_sum(signal, shared);
-  noise = block_sum(noise, shared);
+  signal = fold.sum(signal);
+  noise = fold.sum(noise);
   if (thread_index() != 0) return;
   a.partials[block_index()] = signal;
   a.partials[block_count() + block_index()] = noise;
@@ -83,10 +86,11 @@ OCTET_DEVICE void difference(const DifferencePartials& a) {
 
 /// One block.
 OCTET_DEVICE void finish_sum(const FinishSum& a) {
-  OCTET_SHARED double shared[32];
+  OCTET_SHARED double parts[BlockFold<double>::kParts];
+  BlockFold<double> fold(parts);
   double sum = 0;
   for (int i = thread_index(); i < a.count; i += thread_count()) sum += a.partials[i];
-  sum = block_sum(sum, shared);
+  sum = fold.sum(sum);
   if (thread_index() == 0) a.total[0] += a.scale * sum;
 }
 
@@ -120,18 +124,6 @@ OCTET_DEVICE int find_in(const Vector& x, bf16) {
   return place;
 }
 
-OCTET_DEVICE Index block_least(Index x, Index* shared) {
-  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) {
-    const Index other = shuffle_xor(x, mask);
-    x = other < x ? other : x;
-  }
-  if (thread_index() % kWarpSize == 0) shared[thread_index() / kWarpSize] = x;
-  sync_block();
-  Index least = shared[0];
-  for (int w = 1; w < thread_count() / kWarpSize; ++w) least = shared[w] < least ? shared[w] : least;
-  return least;
-}
-
 /// A thread's places rise, so the first that it finds is its least.
 template <typename T>
 OCTET_DEVICE Index find(const Search& a) {
@@ -160,19 +152,21 @@ OCTET_DEVICE Index find(const Search& a) {
 
 template <typename T>
 OCTET_DEVICE void find_non_finite(const Search& a) {
-  OCTET_SHARED Index shared[32];
-  const Index first = block_least(find<T>(a), shared);
+  OCTET_SHARED Index parts[BlockFold<Index>::kParts];
+  BlockFold<Index> fold(parts);
+  const Index first = fold.least(find<T>(a), kNowhere);
   if (thread_index() == 0) a.partials[block_index()] = first;
 }
 
 /// One block.
 OCTET_DEVICE void finish_search(const FinishSearch& a) {
-  OCTET_SHARED Index shared[32];
+  OCTET_SHARED Index parts[BlockFold<Index>::kParts];
+  BlockFold<Index> fold(parts);
   Index first = kNowhere;
   for (int i = thread_index(); i < a.count; i += thread_count()) {
     first = a.partials[i] < first ? a.partials[i] : first;
   }
-  first = block_least(first, shared);
+  first = fold.least(first, kNowhere);
   if (thread_index() == 0) a.first[0] = first == kNowhere ? -1 : first;
 }
 

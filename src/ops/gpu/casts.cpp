@@ -1,4 +1,6 @@
 // Launches of the casts.
+#include <array>
+
 #include "kernels/arguments.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/measured.h"
@@ -9,26 +11,32 @@ namespace {
 constexpr unsigned kTileRows = 128;  // as in kernels/casts.cu
 constexpr unsigned kTileCols = 64;
 
-struct CastPlan {
-  float* row_scales;
-  float* column_scales;
+constexpr Index kTilesPerBlock = 2;
+
+constexpr std::array<RowTile, 3> kRowTiles{{{1024, 1, 2048}, {8192, 2, 1280}, {kLongestRow, 4, 1024}}};
+
+/// Where one scale serves a whole tensor, it is made beforehand. The kernel makes others itself.
+struct TensorScales {
+  float* stored;
+  float* transposed;
 };
 
-CastPlan plan(const Cast& op, WorkspaceCutter& cutter) {
-  auto* row_scales = cutter.take<float>(op.rows + 1);
-  return {row_scales, cutter.take<float>(op.cols + 1)};
+TensorScales plan(const Cast& op, WorkspaceCutter& cutter) {
+  const auto room = [&](const CastLayout& layout) {
+    return layout.axis == ScaleAxis::tensor ? cutter.take<float>(1) : nullptr;
+  };
+  auto* stored = room(op.as_stored);
+  return {stored, room(op.transposed)};
 }
 
-/// The scales of one layout, from the maxima of its rows or from all columns'.
-void make_scales(const GpuDevice& device, const Cast& op, const CastLayout& layout, const bf16* amax_of_rows,
-                 Index outer, float* scales) {
-  if (layout.axis == ScaleAxis::row) {
-    device.launch("make_scales", {.blocks_x = blocks_for(outer, 256), .threads = 256},
-                  kernels::MakeScales{amax_of_rows, scales, layout.scale_inverse, outer, op.rule});
-  } else if (layout.axis == ScaleAxis::tensor) {
-    device.launch("make_one_scale", {.threads = 1024},
-                  kernels::MakeScales{op.column_amax, scales, layout.scale_inverse, op.cols, op.rule});
-  }
+/// One layout as the kernel takes it; `amax` [outer] of its slices.
+kernels::CastSide cast_side(const GpuDevice& device, const Cast& op, const CastLayout& layout, const bf16* amax,
+                            float* tensor_scale) {
+  if (layout.axis == ScaleAxis::none) return {};
+  if (layout.axis == ScaleAxis::row) return {layout.codes, amax, nullptr, layout.scale_inverse};
+  device.launch("make_one_scale", {.threads = 1024},
+                kernels::MakeScale{op.column_amax, tensor_scale, layout.scale_inverse, op.cols, op.rule});
+  return {layout.codes, nullptr, tensor_scale, nullptr};
 }
 
 struct RowPlan {
@@ -41,30 +49,35 @@ RowLaunch column_launch(const Device& device, Index rows, Index cols) {
   constexpr unsigned kThreads = 256;
   const unsigned x = blocks_for(cols, 8 * kThreads);
   const Index wanted = std::max<Index>(1, Index{gpu(device).multiprocessors()} * 8 / x);
-  return {1, {.blocks_x = x, .blocks_y = static_cast<unsigned>(std::min(rows, wanted)), .threads = kThreads}};
+  return {1, {.blocks_x = x, .blocks_y = static_cast<unsigned>(std::min(rows, wanted)), .threads = kThreads}, false};
 }
 
 RowPlan plan(const Device& device, const QuantizeRows& op, WorkspaceCutter& cutter) {
   if (op.cols <= kLongestRow) {
-    const RowLaunch launch = row_launch(device, {op.rows, op.cols, op.columns.wanted ? 1 : 0});
+    const RowLaunch launch =
+        row_launch(device, {.rows = op.rows, .cols = op.cols, .tiles = kRowTiles, .column_folds = 1, .rows_ahead = 1});
     return {launch, column_partials(cutter, op.columns, launch.blocks(), op.cols)};
   }
   const RowLaunch launch = column_launch(device, op.rows, op.cols);
   return {launch, column_partials(cutter, op.columns, launch.shape.blocks_y, op.cols)};
 }
 
-kernels::QuantizeRows arguments(const QuantizeRows& op, bf16* partials) {
-  return {op.x, measured(op.codes, partials), op.rows, static_cast<int>(op.cols),
-          rows_aligned(op.x, op.cols) && is_aligned(op.codes.codes)};
+kernels::QuantizeRows arguments(const QuantizeRows& op, const RowPlan& p) {
+  return {op.x,
+          measured(op.codes, p.partials),
+          op.rows,
+          static_cast<int>(op.cols),
+          rows_aligned(op.x, op.cols) && is_aligned(op.codes.codes),
+          p.launch.ahead};
 }
 
 void quantize_long_rows(const GpuDevice& device, const QuantizeRows& op, const RowPlan& p) {
   if (op.codes.codes != nullptr || op.codes.amax != nullptr) {
     device.launch("quantize_long_rows_" + std::string(fp8::name(op.codes.rule.format())),
-                  {.blocks_x = blocks_for(op.rows, 1), .threads = 1024}, arguments(op, p.partials));
+                  {.blocks_x = blocks_for(op.rows, 1), .threads = 1024}, arguments(op, p));
   }
   if (!op.columns.wanted) return;
-  device.launch("column_maxima", p.launch.shape, arguments(op, p.partials));
+  device.launch("column_maxima", p.launch.shape, arguments(op, p));
   fold_columns(device, p.partials, op.columns.amax, p.launch.shape.blocks_y, op.cols);
 }
 
@@ -85,8 +98,7 @@ void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) 
   WorkspaceCutter cutter(workspace);
   const RowPlan p = plan(device, op, cutter);
   if (op.cols > kLongestRow) return quantize_long_rows(gpu(device), op, p);
-  gpu(device).launch(row_kernel("quantize_rows", op.codes.rule.format(), p.launch), p.launch.shape,
-                     arguments(op, p.partials));
+  gpu(device).launch(row_kernel("quantize_rows", op.codes.rule.format(), p.launch), p.launch.shape, arguments(op, p));
   fold_columns(gpu(device), p.partials, op.columns, p.launch, op.cols);
 }
 
@@ -106,17 +118,14 @@ std::size_t cast_workspace(const Device&, const Cast& op) {
 
 void cast(Device& device, const Cast& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
-  const auto [row_scales, column_scales] = plan(op, cutter);
-  make_scales(gpu(device), op, op.as_stored, op.row_amax, op.rows, row_scales);
-  make_scales(gpu(device), op, op.transposed, op.column_amax, op.cols, column_scales);
-  const std::string kernel = "cast_tiles_" + std::string(fp8::name(op.rule.format()));
-  gpu(device).launch(kernel,
-                     {.blocks_x = blocks_for(op.cols, kTileCols),
-                      .blocks_y = std::min(65535U, blocks_for(op.rows, kTileRows)),
-                      .threads = 256},
-                     kernels::CastTiles{op.x, row_scales, column_scales, op.as_stored.codes, op.transposed.codes,
-                                        op.rows, static_cast<int>(op.cols), op.as_stored.axis == ScaleAxis::row,
-                                        op.transposed.axis == ScaleAxis::row,
+  const TensorScales scales = plan(op, cutter);
+  const Index tiles = Index{blocks_for(op.cols, kTileCols)} * blocks_for(op.rows, kTileRows);
+  check(tiles < INT32_MAX - 65536, "a cast's tiles are counted in 32 bits");
+  gpu(device).launch("cast_tiles_" + std::string(fp8::name(op.rule.format())),
+                     {.blocks_x = blocks_for(tiles, kTilesPerBlock), .threads = 256},
+                     kernels::CastTiles{op.x, cast_side(gpu(device), op, op.as_stored, op.row_amax, scales.stored),
+                                        cast_side(gpu(device), op, op.transposed, op.column_amax, scales.transposed),
+                                        op.rows, static_cast<int>(op.cols), op.rule,
                                         rows_aligned(op.x, op.cols) && is_aligned(op.as_stored.codes),
                                         rows_aligned(op.transposed.codes, op.rows)});
 }

@@ -6,24 +6,6 @@
 #include <array>
 
 namespace octet::ops::gpu {
-namespace {
-
-/// How many vectors a thread holds of rows up to that length; threads follow. Two loads in flight a thread and several
-/// blocks a multiprocessor keep memory busy; longer rows trade blocks for threads.
-struct RowTile {
-  Index cols_at_most;
-  int vectors;
-};
-constexpr std::array<RowTile, 3> kRowTiles{{{1024, 1}, {8192, 2}, {kLongestRow, 4}}};
-constexpr std::array<RowTile, 3> kManyRegistersTiles{{{8192, 1}, {16384, 2}, {kLongestRow, 4}}};
-
-/// Blocks a multiprocessor of a launch that goes through all rows: what 64 registers a thread leave room for.
-int blocks_per_multiprocessor(unsigned threads) {
-  return std::max(1, static_cast<int>(1024 / threads));
-}
-
-}  // namespace
-
 std::string GpuDevice::description() const {
   const octet::gpu::DeviceFacts& facts = driver_->facts();
   const std::string attention = attention_.library != nullptr ? attention_.library->description()
@@ -51,23 +33,27 @@ unsigned threads_for(const Device& device, Index items, unsigned most) {
 }
 
 RowLaunch row_launch(const Device& device, const RowWork& work) {
-  const auto& tiles = work.many_registers ? kManyRegistersTiles : kRowTiles;
   const auto tile =
-      std::find_if(tiles.begin(), tiles.end(), [&](const RowTile& each) { return work.cols <= each.cols_at_most; });
-  if (tile == tiles.end()) {
+      std::ranges::find_if(work.tiles, [&](const RowTile& each) { return work.cols <= each.cols_at_most; });
+  if (tile == work.tiles.end()) {
     throw UserError(
         "rows of {} elements are longer than the {} that the GPU's kernels hold: make the model narrower, or "
         "compute on the CPU",
         work.cols, kLongestRow);
   }
+  constexpr std::size_t kReserved = 2048;  // of each block: the driver's, and arrays of fixed size
   const Index per_thread = 8 * tile->vectors;
   const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
-  const Index most = Index{gpu(device).multiprocessors()} * blocks_per_multiprocessor(threads);
-  const unsigned fold_bytes = threads * static_cast<unsigned>(tile->vectors) * 16;
+  const unsigned resident = std::max(1U, tile->resident_threads / threads);
+  const unsigned part = threads * static_cast<unsigned>(tile->vectors) * 16;
+  const unsigned with_rows_ahead = static_cast<unsigned>(work.column_folds + work.rows_ahead) * part;
+  const bool ahead = work.rows_ahead > 0 && resident * (with_rows_ahead + kReserved) <= gpu(device).shared_bytes();
+  const Index most = Index{gpu(device).multiprocessors()} * resident;
   return {tile->vectors,
           {.blocks_x = static_cast<unsigned>(std::min(work.rows, most)),
            .threads = threads,
-           .shared_bytes = static_cast<unsigned>(work.column_folds) * fold_bytes}};
+           .shared_bytes = ahead ? with_rows_ahead : static_cast<unsigned>(work.column_folds) * part},
+          ahead};
 }
 
 std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch) {

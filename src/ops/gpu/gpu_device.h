@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
   [[nodiscard]] int warp_size() const { return driver_->facts().warp_size; }
+  [[nodiscard]] std::size_t shared_bytes() const { return driver_->facts().shared_bytes; }
 
   /// The vendor's attention; null where own kernels do all of it.
   [[nodiscard]] octet::gpu::AttentionLibrary* attention() const { return attention_.library.get(); }
@@ -64,12 +66,12 @@ class GpuDevice final : public Device {
   return static_cast<const GpuDevice&>(device);
 }
 
-/// A launch in which a block takes row after row, each held in registers: see kernels/row.h.
-struct RowLaunch {
-  int vectors;  ///< of eight elements, a thread
-  LaunchShape shape;
-
-  [[nodiscard]] Index blocks() const { return shape.blocks_x; }
+/// How a row kernel holds rows up to a length: vectors of eight elements a thread, from which the threads of a block
+/// follow, and how many threads a multiprocessor then runs, by the registers of that instance.
+struct RowTile {
+  Index cols_at_most;
+  int vectors;
+  unsigned resident_threads;
 };
 
 /// The longest row that a block holds.
@@ -77,8 +79,18 @@ inline constexpr Index kLongestRow = 32768;
 
 struct RowWork {
   Index rows, cols;
-  int column_folds = 0;         ///< rows of `cols` whose column maxima the kernel keeps in shared memory
-  bool many_registers = false;  ///< a kernel that holds so much of an element that more threads beat more vectors
+  std::span<const RowTile> tiles;  ///< the shortest rows first, the last up to kLongestRow
+  int column_folds = 0;            ///< parts of shared memory, a row of bf16 each, that the kernel always needs
+  int rows_ahead = 0;              ///< parts that hold the next row of an operand, where there is room
+};
+
+/// A launch in which a block takes row after row, each held in registers: see kernels/row.h.
+struct RowLaunch {
+  int vectors;
+  LaunchShape shape;
+  bool ahead;  ///< the next rows have their room
+
+  [[nodiscard]] Index blocks() const { return shape.blocks_x; }
 };
 
 /// UserError where a row is longer than kLongestRow.

@@ -1,4 +1,6 @@
 // Launches of RMSNorm.
+#include <array>
+
 #include "kernels/arguments.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/measured.h"
@@ -6,13 +8,18 @@
 namespace octet::ops::gpu {
 namespace {
 
+constexpr std::array<RowTile, 3> kForwardTiles{{{1024, 1, 1024}, {2048, 2, 1024}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 3> kBackwardTiles{{{4096, 2, 768}, {8192, 1, 1024}, {kLongestRow, 4, 1024}}};
+
 struct ForwardPlan {
   RowLaunch launch;
   bf16* partials;
 };
 
 ForwardPlan plan(const Device& device, const RmsNormForward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, {op.rows, op.dim, op.columns.wanted ? 1 : 0});
+  const RowLaunch launch = row_launch(
+      device,
+      {.rows = op.rows, .cols = op.dim, .tiles = kForwardTiles, .column_folds = 1, .rows_ahead = op.has_delta ? 2 : 1});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
@@ -23,7 +30,11 @@ struct BackwardPlan {
 };
 
 BackwardPlan plan(const Device& device, const RmsNormBackward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, {op.rows, op.dim, op.columns.wanted ? 1 : 0, true});
+  const RowLaunch launch = row_launch(device, {.rows = op.rows,
+                                               .cols = op.dim,
+                                               .tiles = kBackwardTiles,
+                                               .column_folds = 3,  // the weight gradient in fp32, and maxima
+                                               .rows_ahead = op.has_residual ? 3 : 2});
   auto* weight_partials = cutter.take<float>(launch.blocks() * op.dim);
   return {launch, weight_partials, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
@@ -41,10 +52,10 @@ void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspa
   const auto [launch, partials] = plan(device, op, cutter);
   const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.delta) && is_aligned(op.weight) &&
                        is_aligned(op.x_out) && is_aligned(op.y) && is_aligned(op.codes.codes);
-  gpu(device).launch(
-      row_kernel("rmsnorm_forward", op.codes.rule.format(), launch), launch.shape,
-      kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out, op.y, op.rstd,
-                              measured(op.codes, partials), op.rows, static_cast<int>(op.dim), op.eps, aligned});
+  gpu(device).launch(row_kernel("rmsnorm_forward", op.codes.rule.format(), launch), launch.shape,
+                     kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out, op.y,
+                                             op.rstd, measured(op.codes, partials), op.rows, static_cast<int>(op.dim),
+                                             op.eps, aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
 }
 
@@ -62,7 +73,7 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
   gpu(device).launch(row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
                      kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr,
                                               op.dx, weight_partials, measured(op.codes, partials), op.rows,
-                                              static_cast<int>(op.dim), aligned});
+                                              static_cast<int>(op.dim), aligned, launch.ahead});
   gpu(device).launch(
       "sum_columns", column_fold(op.dim),
       kernels::SumColumns{weight_partials, op.dweight, static_cast<int>(launch.blocks()), static_cast<int>(op.dim)});
