@@ -48,6 +48,18 @@ std::string weight_codes_text(const Config& config, const PlanChoices& choices) 
                      bytes_of(choices.per_use_saves), cached ? "add" : "adds", bytes_text(choices.per_use_moves));
 }
 
+/// "bf16 where one product writes them (6.98 B elements), fp32 where they are sums in parts (1.05 B)".
+std::string gradients_text(const Engine& engine) {
+  const GradientElements elements = gradient_elements(engine.model().parameters());
+  const bool kept = engine.storage().gradient_life == GradientLife::run;
+  return fmt::format(
+      "gradients   {} where one product writes them ({} elements), fp32 where they are sums in parts ({})\n"
+      "            {}\n",
+      engine.storage().gradients == DType::bf16 ? "bf16" : "fp32",
+      count_text(static_cast<double>(elements.written_once)), count_text(static_cast<double>(elements.summed)),
+      kept ? "kept through the run" : "each block's live from its backward to its update");
+}
+
 std::string group_text(const ParameterGroupSize& size) {
   std::string text =
       fmt::format("{} parameters ({} elements) ", size.parameters, count_text(static_cast<double>(size.elements)));
@@ -110,16 +122,17 @@ std::string choices_text(const Config& config, const PlanChoices& choices) {
 }
 
 std::string optimizer_text(const Engine& engine, const Config& config) {
-  const ParameterBytes bytes = parameter_bytes(config);
+  const ParameterBytes bytes = parameter_bytes(engine.storage());
   std::vector<std::string> groups;
   for (const ParameterGroupSize& size : parameter_group_sizes(config, engine.model())) {
     groups.push_back(group_text(size));
   }
-  return fmt::format(
-      "optimizer   {} bytes per parameter: weight {}, master {}, gradient {}, moments {}\n"
-      "            {} group{}: {}\n",
-      bytes.sum(), bytes.weight, bytes.master, bytes.gradient, bytes.moments, groups.size(),
-      groups.size() == 1 ? "" : "s", fmt::join(groups, ", "));
+  const std::string gradient = bytes.keeps_gradients() ? fmt::format("gradient {}, ", bytes.gradient) : "";
+  return gradients_text(engine) + fmt::format(
+                                      "optimizer   {} bytes per parameter: weight {}, master {}, {}moments {}\n"
+                                      "            {} group{}: {}\n",
+                                      bytes.sum(), bytes.weight, bytes.master, gradient, bytes.moments, groups.size(),
+                                      groups.size() == 1 ? "" : "s", fmt::join(groups, ", "));
 }
 
 std::string cards_text(const Config& config) {

@@ -11,7 +11,7 @@ namespace octet::cli {
 /// The arena by class, and what waits in it for backward.
 [[nodiscard]] std::string memory_text(const Engine& engine);
 [[nodiscard]] std::string choices_text(const Config& config, const PlanChoices& choices);
-/// Bytes per parameter, and the parameter groups.
+/// Gradients' dtypes and lives, bytes per parameter, and the parameter groups.
 [[nodiscard]] std::string optimizer_text(const Engine& engine, const Config& config);
 /// Plans for every card of kCards.
 [[nodiscard]] std::string cards_text(const Config& config);

@@ -58,11 +58,28 @@ nlohmann::ordered_json plan_json(const Engine& engine, const Config& config) {
           {"cards", cards}};
 }
 
+constexpr const char* kRecordLosses = "losses";
+
+/// What --record and --record-every ask for. Losses need no record of their own: metrics.jsonl has them bit for bit.
+RecordRequest record_request(const TrainOptions& options, std::int64_t steps) {
+  const std::int64_t every = options.record_every.value_or(1);
+  if (options.record_every && options.record == kRecordLosses) {
+    throw UserError("--record-every {} has no effect on losses, which metrics.jsonl keeps of every step: remove it",
+                    every);
+  }
+  if (every > steps) {
+    throw UserError("--record-every {} records nothing: the run ends at step {} (training.steps)", every, steps);
+  }
+  const bool all = options.record == "all";
+  return {all || options.record == "gradients", all || options.record == "weights", every};
+}
+
 void print_plan(const TrainOptions& options, const LoadedConfig& loaded) {
   const Config& config = loaded.config;
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
-  const Engine engine(config, std::move(backend), std::move(model));
+  const RecordRequest record = record_request(options, config.training.steps);
+  const Engine engine(config, std::move(backend), std::move(model), record.gradients);
   if (options.json) {
     fmt::print("{}\n", plan_json(engine, config).dump(2));
   } else {
@@ -81,22 +98,6 @@ Resume resume_mode(const std::string& text) {
 std::string check_resume(const std::string& text) {
   if (text == kResume || text == "auto") return {};
   return fmt::format("takes nothing or \"auto\", not \"{}\": put --resume behind the configuration", text);
-}
-
-constexpr const char* kRecordLosses = "losses";
-
-/// What --record and --record-every ask for. Losses need no record of their own: metrics.jsonl has them bit for bit.
-RecordRequest record_request(const TrainOptions& options, std::int64_t steps) {
-  const std::int64_t every = options.record_every.value_or(1);
-  if (options.record_every && options.record == kRecordLosses) {
-    throw UserError("--record-every {} has no effect on losses, which metrics.jsonl keeps of every step: remove it",
-                    every);
-  }
-  if (every > steps) {
-    throw UserError("--record-every {} records nothing: the run ends at step {} (training.steps)", every, steps);
-  }
-  const bool all = options.record == "all";
-  return {all || options.record == "gradients", all || options.record == "weights", every};
 }
 
 TrainRequest train_request(const TrainOptions& options, const LoadedConfig& loaded, const Session& session) {

@@ -32,6 +32,13 @@ void check_config(const Config& config, const Origins& origins) {
                     setting(origins, "model.dim", model.dim), setting(origins, "model.n_heads", model.n_heads),
                     model.head_dim());
   }
+  if (config.optimizer.gradients == Config::StateDType::bf16 && config.training.accumulate > 1) {
+    throw UserError(
+        "{} and {} do not go together: gradients summed over micro-batches must be fp32; set optimizer.gradients = "
+        "\"fp32\", or training.accumulate = 1 with a larger training.batch_size",
+        setting(origins, "optimizer.gradients", fmt::format("\"{}\"", config_name(config.optimizer.gradients))),
+        setting(origins, "training.accumulate", config.training.accumulate));
+  }
   const Config::RopeScaling& rope = model.rope_scaling;
   if (rope.enabled() && rope.low_freq_factor >= rope.high_freq_factor) {
     throw UserError("{} is not below {}; between them lies the band that is scaled in part",

@@ -76,6 +76,7 @@ struct Config {
     OptimizerName name = OptimizerName::adamw;
     StateDType parameters = StateDType::fp32;
     StateDType moments = StateDType::fp32;
+    StateDType gradients = StateDType::fp32;
     double lr = 0.0;
     double beta1 = 0.9;
     double beta2 = 0.95;

@@ -1,4 +1,4 @@
-// AdamW: an element is read and written once, 2 + 2 bytes of a bf16 weight (or 4 + 4 + 2 with a master), 4 of the
+// AdamW: an element is read and written once, 2 + 2 bytes of a bf16 weight (or 4 + 4 + 2 with a master), 2 or 4 of the
 // gradient, 2 + 2 or 4 + 4 of each moment. Eight neighbours a thread.
 #include <type_traits>
 
@@ -102,13 +102,13 @@ struct Element {
 };
 
 /// Elements [col, col + 8) of a row, or those that it has; returns the new weights.
-template <typename Moment, bool has_master, bool Full>
+template <typename Gradient, typename Moment, bool has_master, bool Full>
 OCTET_DEVICE Vector update(const AdamW& a, const Settings& set, Index row, Index col) {
   const Index at = row * a.cols + col;
   const Index count = a.cols - col;
   auto* m_of = static_cast<Moment*>(a.m) + at;
   auto* v_of = static_cast<Moment*>(a.v) + at;
-  const Held<float, Full> gradient(a.gradient + at, count);
+  const Held<Gradient, Full> gradient(static_cast<const Gradient*>(a.gradient) + at, count);
   Held<Moment, Full> m(m_of, count);
   Held<Moment, Full> v(v_of, count);
   using Parameter = std::conditional_t<has_master, float, bf16>;
@@ -173,7 +173,7 @@ OCTET_DEVICE void leave_row_part(const AdamW& a, const Vector& x, Index row, Ind
 
 /// Block (x, y) takes eight columns a thread and the rows y, y + blocks_y, ... of them. Maxima are left by warp and by
 /// block: nothing waits for anything in between.
-template <typename Moment, bool has_master>
+template <typename Gradient, typename Moment, bool has_master>
 OCTET_DEVICE void adamw(const AdamW& a) {
   const Settings set(a);
   const Index vector = Index{block_index()} * thread_count() + thread_index();
@@ -183,9 +183,9 @@ OCTET_DEVICE void adamw(const AdamW& a) {
   for (Index row = block_index_y(); row < a.rows; row += block_count_y()) {
     Vector weight{};
     if (full) {
-      weight = update<Moment, has_master, true>(a, set, row, col);
+      weight = update<Gradient, Moment, has_master, true>(a, set, row, col);
     } else if (col < a.cols) {
-      weight = update<Moment, has_master, false>(a, set, row, col);
+      weight = update<Gradient, Moment, has_master, false>(a, set, row, col);
     }
     if (a.row_partials == nullptr) continue;
     const Vector magnitude = magnitudes(weight, a.cols - col);
@@ -206,7 +206,12 @@ OCTET_DEVICE void adamw(const AdamW& a) {
 }  // namespace octet::kernels
 
 // 80 registers a thread: every load of eight elements is under way before the first is used.
-OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_master_f32, AdamW, adamw<float, true>)
-OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_master_bf16, AdamW, adamw<octet::bf16, true>)
-OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_alone_f32, AdamW, adamw<float, false>)
-OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_alone_bf16, AdamW, adamw<octet::bf16, false>)
+// Named after the parameter, the gradient and the moments.
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_master_f32_f32, AdamW, adamw<float, float, true>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_master_f32_bf16, AdamW, adamw<float, octet::bf16, true>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_master_bf16_f32, AdamW, adamw<octet::bf16, float, true>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_master_bf16_bf16, AdamW, adamw<octet::bf16, octet::bf16, true>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_alone_f32_f32, AdamW, adamw<float, float, false>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_alone_f32_bf16, AdamW, adamw<float, octet::bf16, false>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_alone_bf16_f32, AdamW, adamw<octet::bf16, float, false>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, adamw_alone_bf16_bf16, AdamW, adamw<octet::bf16, octet::bf16, false>)

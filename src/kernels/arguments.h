@@ -237,7 +237,7 @@ struct CrossEntropy {
 
 /// One partial sum for each block, then total[0] += scale * all of them.
 struct SumPartials {
-  const float* x;    // [count]
+  const void* x;     // [count]
   double* partials;  // [blocks]
   std::int64_t count;
   bool aligned;
@@ -272,7 +272,7 @@ struct FinishSearch {
 struct AdamW {
   float* master;               // [rows, cols], in kernels of a master
   bf16* weight;                // [rows, cols]
-  const float* gradient;       // [rows, cols]
+  const void* gradient;        // [rows, cols]
   void* m;                     // [rows, cols]
   void* v;                     // [rows, cols]
   const StepScalars* scalars;  // [1]

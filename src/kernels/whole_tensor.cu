@@ -19,46 +19,57 @@ struct Stride {
 
 // ---- sums in double -------------------------------------------------------------------------------------------------
 
-/// Products in double: those of two floats are exact, and the conversions stay behind the memory.
-template <typename Map>
-OCTET_DEVICE void sum_partials(const SumPartials& a, Map map) {
-  OCTET_SHARED double parts[BlockFold<double>::kParts];
-  BlockFold<double> fold(parts);
-  const Stride stride;
-  const Index vectors = a.aligned ? a.count / 4 : 0;
-  double sums[4] = {};
-  const auto add = [&](const Vector& x) {
-#pragma unroll
-    for (int w = 0; w < 4; ++w) sums[w] += map(static_cast<double>(fp8::float_of(x.words[w])));
-  };
-  Index v = stride.start;
-  for (; v + (kAtOnce - 1) * stride.step < vectors; v += kAtOnce * stride.step) {
-    Vector x[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) x[k] = load_16_bytes<Vector>(a.x + (v + k * stride.step) * 4);
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) add(x[k]);
-  }
-  for (; v < vectors; v += stride.step) add(load_16_bytes<Vector>(a.x + v * 4));
-  for (Index i = vectors * 4 + stride.start; i < a.count; i += stride.step) {
-    sums[0] += map(static_cast<double>(a.x[i]));
-  }
-  const double sum = fold.sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  if (thread_index() == 0) a.partials[block_index()] = sum;
-}
-
-OCTET_DEVICE void sum_floats(const SumPartials& a) {
-  sum_partials(a, [](double x) { return x; });
-}
-OCTET_DEVICE void sum_of_squares(const SumPartials& a) {
-  sum_partials(a, [](double x) { return x * x; });
-}
-
 OCTET_DEVICE double wide(float x) {
   return static_cast<double>(x);
 }
 OCTET_DEVICE double wide(bf16 x) {
   return static_cast<double>(to_float(x));
+}
+
+/// The elements of T in one word of memory.
+template <typename Map>
+OCTET_DEVICE double sum_word(std::uint32_t word, float, Map map) {
+  return map(wide(fp8::float_of(word)));
+}
+template <typename Map>
+OCTET_DEVICE double sum_word(std::uint32_t word, bf16, Map map) {
+  return map(wide(low_half(word))) + map(wide(high_half(word)));
+}
+
+/// Products in double: those of two floats are exact, and the conversions stay behind the memory.
+template <typename T, typename Map>
+OCTET_DEVICE void sum_partials(const SumPartials& a, Map map) {
+  OCTET_SHARED double parts[BlockFold<double>::kParts];
+  BlockFold<double> fold(parts);
+  constexpr int kEach = 16 / sizeof(T);
+  const Stride stride;
+  const T* all = static_cast<const T*>(a.x);
+  const Index vectors = a.aligned ? a.count / kEach : 0;
+  double sums[4] = {};
+  const auto add = [&](const Vector& x) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) sums[w] += sum_word(x.words[w], T{}, map);
+  };
+  Index v = stride.start;
+  for (; v + (kAtOnce - 1) * stride.step < vectors; v += kAtOnce * stride.step) {
+    Vector x[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) x[k] = load_16_bytes<Vector>(all + (v + k * stride.step) * kEach);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) add(x[k]);
+  }
+  for (; v < vectors; v += stride.step) add(load_16_bytes<Vector>(all + v * kEach));
+  for (Index i = vectors * kEach + stride.start; i < a.count; i += stride.step) sums[0] += map(wide(all[i]));
+  const double sum = fold.sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  if (thread_index() == 0) a.partials[block_index()] = sum;
+}
+
+OCTET_DEVICE void sum_floats(const SumPartials& a) {
+  sum_partials<float>(a, [](double x) { return x; });
+}
+template <typename T>
+OCTET_DEVICE void sum_of_squares(const SumPartials& a) {
+  sum_partials<T>(a, [](double x) { return x * x; });
 }
 
 /// Neighbouring threads read neighbouring elements of both tensors. Run where numbers are watched, not in every step.
@@ -174,7 +185,8 @@ OCTET_DEVICE void finish_search(const FinishSearch& a) {
 }  // namespace octet::kernels
 
 OCTET_SIMPLE_KERNEL(256, sum_floats, SumPartials, sum_floats)
-OCTET_SIMPLE_KERNEL(256, sum_of_squares, SumPartials, sum_of_squares)
+OCTET_SIMPLE_KERNEL(256, sum_of_squares_f32, SumPartials, sum_of_squares<float>)
+OCTET_SIMPLE_KERNEL(256, sum_of_squares_bf16, SumPartials, sum_of_squares<octet::bf16>)
 OCTET_SIMPLE_KERNEL(256, difference_f32, DifferencePartials, difference<float>)
 OCTET_SIMPLE_KERNEL(256, difference_bf16, DifferencePartials, difference<octet::bf16>)
 OCTET_SIMPLE_KERNEL(256, finish_sum, FinishSum, finish_sum)

@@ -42,7 +42,7 @@ class LayerShadow {
   void saw_output(ops::Executor& run, const Tensor& y) { see(run, LayerResult::output, y); }
   /// dx [rows, K] bf16.
   void saw_input_gradient(ops::Executor& run, const Tensor& dx) { see(run, LayerResult::input_gradient, dx); }
-  /// `gradient` [N, K] f32 is about to be overwritten; until then it holds that of the shadow.
+  /// `gradient` [N, K] bf16 or f32 is about to be overwritten; until then it holds that of the shadow.
   void weight_gradient_begins(ops::Executor& run, const Tensor& gradient);
   /// `rows` more tokens are in it.
   void saw_weight_gradient(ops::Executor& run, const Tensor& gradient, std::int64_t rows);

@@ -262,13 +262,14 @@ void Linear::dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) cons
   dy.rows = {};
 }
 
-void Linear::wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool accumulate) const {
+void Linear::wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dweight,
+                   bool accumulate) const {
   const fp8::Gemm& product = precision_.recipe->wgrad;
-  ops::Gemm gemm{.d = parameter_.gradient.ptr<float>(),
+  ops::Gemm gemm{.d = dweight.raw(),
                  .m = n_,
                  .n = k_,
                  .k = dy.values.tensor().rows(),
-                 .d_dtype = DType::f32,
+                 .d_dtype = dweight.dtype(),
                  .accumulate = accumulate,
                  .accumulation = product.accumulation};
   if (is_fp8(product.left)) {
@@ -280,18 +281,18 @@ void Linear::wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool
     gemm.a = bf16_operand(dy.values.tensor(), true);
     gemm.b = bf16_operand(x.values.tensor(), true);
   }
-  if (shadow_ != nullptr) shadow_->weight_gradient_begins(run, parameter_.gradient);
+  if (shadow_ != nullptr) shadow_->weight_gradient_begins(run, dweight);
   run(gemm);
-  run.observe(name_ + ".weight_gradient", parameter_.gradient);
-  if (shadow_ != nullptr) shadow_->saw_weight_gradient(run, parameter_.gradient, gemm.k);
+  run.observe(name_ + ".weight_gradient", dweight);
+  if (shadow_ != nullptr) shadow_->saw_weight_gradient(run, dweight, gemm.k);
   dy.columns = {};
   x = {};
 }
 
-void Linear::backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx,
+void Linear::backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx, const Tensor& dweight,
                       bool accumulate) const {
   dgrad(run, dy, dx);
-  wgrad(run, x, dy, accumulate);
+  wgrad(run, x, dy, dweight, accumulate);
 }
 
 }  // namespace octet

@@ -90,8 +90,10 @@ class Linear {
 
   /// y [tokens, n] bf16 = x W^T. Leaves of `x` what `use` says.
   void forward(ops::Executor& run, LinearOperand& x, const Tensor& y, InputUse use) const;
-  /// dx [tokens, k] bf16 = dy W, and the weight's gradient = dy^T x, or += with `accumulate`. Drops the codes of both.
-  void backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx, bool accumulate) const;
+  /// dx [tokens, k] bf16 = dy W, and dweight [n, k] = dy^T x, or += with `accumulate`, which asks for f32; without, it
+  /// may be bf16, to which the fp32 sum is rounded once. Drops the codes of both.
+  void backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx, const Tensor& dweight,
+                bool accumulate) const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t n() const { return n_; }
@@ -119,7 +121,7 @@ class Linear {
   [[nodiscard]] Codes dgrad_weight_codes(Memory& memory) const;
   void count(ops::Executor& run, LayerCast cast, const Tensor& x, const Codes& codes, const fp8::Operand& form) const;
   void dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) const;
-  void wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, bool accumulate) const;
+  void wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dweight, bool accumulate) const;
 
   std::string name_;
   std::int64_t n_, k_;

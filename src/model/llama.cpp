@@ -32,14 +32,17 @@ Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_se
       head_("output", config.vocab, config.dim,
             precision_.decide_head("output", chunk_rows(tokens), config.vocab, config.dim), options.weight_codes,
             options.saving.inputs) {
+  using enum GradientWrites;
   const bool fp8_head = head_.precision().is_fp8();
   const bool tied = config.tied_embeddings;  // the head then writes the table's gradient before the embedding adds
+  const Initial initial{config.init_std, 0};
   embedding_slab_.add(
-      {"tok_embeddings.weight", config.vocab, config.dim, 0, {config.init_std, 0}, !tied, tied && fp8_head, {}});
+      {"tok_embeddings.weight", config.vocab, config.dim, 0, initial, tied ? in_parts : added, tied && fp8_head, {}});
   if (!tied) {
-    head_slab_.add({"output.weight", config.vocab, config.dim, 0, {config.init_std, 0}, false, fp8_head, {}});
+    const bool one_chunk = chunk_rows(tokens) == tokens;
+    head_slab_.add({"output.weight", config.vocab, config.dim, 0, initial, one_chunk ? once : in_parts, fp8_head, {}});
   }
-  head_slab_.add({"norm.weight", 1, config.dim, 0, {0, 1}, true, false, {}});
+  head_slab_.add({"norm.weight", 1, config.dim, 0, {0, 1}, added, false, {}});
 }
 
 void Llama::allocate(Memory& memory, const SlabStorage& storage) {
@@ -51,8 +54,7 @@ void Llama::allocate(Memory& memory, const SlabStorage& storage) {
   head_slab_.allocate(memory, storage);
   head_.bind(config_.tied_embeddings ? embedding_ : head_slab_.view(0));
   head_.allocate(memory);
-  const ParameterView gain = head_slab_.view(config_.tied_embeddings ? 0 : 1);
-  final_norm_ = {gain.weight, gain.gradient};
+  final_gain_ = head_slab_.view(gain_place()).weight;
 }
 
 void Llama::prepare(ops::Device& device) const {
@@ -104,9 +106,9 @@ Llama::Final Llama::finish(ops::Executor& run, Residual stream, std::int64_t tok
   Final end{memory.allocate("final_x", DType::bf16, tokens, dim, MemoryClass::activations),
             memory.allocate("final_rstd", DType::f32, 1, tokens, MemoryClass::activations),
             memory.allocate("final_normed", DType::bf16, tokens, dim, MemoryClass::activations)};
-  run(ops::RmsNormForward{stream.x.ptr<bf16>(), stream.delta.ptr<bf16>(), final_norm_.weight.ptr<bf16>(),
-                          end.x.ptr<bf16>(), end.normed.ptr<bf16>(), end.rstd.ptr<float>(), ops::RowCodes{},
-                          ops::ColumnMaxima{}, tokens, dim, config_.norm_eps, true});
+  run(ops::RmsNormForward{stream.x.ptr<bf16>(), stream.delta.ptr<bf16>(), final_gain_.ptr<bf16>(), end.x.ptr<bf16>(),
+                          end.normed.ptr<bf16>(), end.rstd.ptr<float>(), ops::RowCodes{}, ops::ColumnMaxima{}, tokens,
+                          dim, config_.norm_eps, true});
   run.observe("norm.output", end.normed.tensor());
   return end;
 }
@@ -137,14 +139,17 @@ void Llama::loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& ba
   run.observe("output.logit_gradient", logits.tensor());
   LinearOperand dlogits{.values = std::move(logits)};
   head_.cast_gradient(run, dlogits);
-  head_.backward(run, in, dlogits, *dnormed, accumulate);
+  head_.backward(run, in, dlogits, *dnormed, head_gradient(), accumulate);
+}
+
+Tensor Llama::head_gradient() const {
+  return config_.tied_embeddings ? embedding_slab_.gradient(0) : head_slab_.gradient(0);
 }
 
 void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) {
   Memory& memory = run.memory();
   const std::int64_t tokens = batch.shape.tokens();
   const std::int64_t dim = config_.dim;
-  if (!accumulate) clear_summed_gradients(run);
 
   auto phase = run.phase("forward");
   std::vector<LlamaBlock::Saved> saved(blocks_.size());
@@ -156,6 +161,10 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
 
   phase.next("head and loss");
   Buffer dnormed = memory.allocate("dnormed", DType::bf16, tokens, dim, MemoryClass::activations);
+  if (!accumulate) {
+    head_slab_.begin_gradients(run);
+    if (config_.tied_embeddings) embedding_slab_.begin_gradients(run);
+  }
   for_each_chunk(tokens, [&](std::int64_t begin, std::int64_t count) {
     const Tensor chunk = dnormed.tensor().row_range(begin, count);
     loss_chunk(run, end.normed.tensor().row_range(begin, count), batch, begin, gradient_scale, accumulate || begin > 0,
@@ -167,10 +176,9 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
   const Linear& last = blocks_.back().w2();
   ResidualGradient gradient{.values = memory.allocate("final_dx", DType::bf16, tokens, dim, MemoryClass::activations)};
   last.expect_gradient(memory, tokens, gradient);
-  run(ops::RmsNormBackward{dnormed.ptr<bf16>(), end.x.ptr<bf16>(), final_norm_.weight.ptr<bf16>(),
-                           end.rstd.ptr<float>(), nullptr, gradient.values.ptr<bf16>(),
-                           final_norm_.gradient.ptr<float>(), last.gradient_rows(gradient), Linear::columns(gradient),
-                           tokens, dim, false});
+  run(ops::RmsNormBackward{dnormed.ptr<bf16>(), end.x.ptr<bf16>(), final_gain_.ptr<bf16>(), end.rstd.ptr<float>(),
+                           nullptr, gradient.values.ptr<bf16>(), head_slab_.gradient(gain_place()).ptr<float>(),
+                           last.gradient_rows(gradient), Linear::columns(gradient), tokens, dim, false});
   run.observe("norm.input_gradient", gradient.values.tensor());
   dnormed.reset();
   end = {};
@@ -180,19 +188,11 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
     gradient =
         blocks_[i].backward(run, batch.shape, cos_sin(), std::move(gradient), std::move(saved[i]), below, accumulate);
   }
-  run(ops::EmbeddingBackward{batch.inputs, gradient.values.ptr<bf16>(), embedding_.gradient.ptr<float>(), tokens, dim,
+  if (!accumulate && !config_.tied_embeddings) embedding_slab_.begin_gradients(run);
+  const Tensor table_gradient = embedding_slab_.gradient(0);
+  run(ops::EmbeddingBackward{batch.inputs, gradient.values.ptr<bf16>(), table_gradient.ptr<float>(), tokens, dim,
                              config_.vocab});
-  run.observe("tok_embeddings.weight_gradient", embedding_.gradient);
-}
-
-void Llama::clear_summed_gradients(ops::Executor& run) const {
-  for (const Slab& slab : parameters_.slabs()) {
-    for (const Parameter& parameter : slab.parameters()) {
-      if (!parameter.sums_gradient) continue;
-      const Tensor gradient = part_of(slab.gradients(), parameter);
-      run(ops::Zero{gradient.raw(), static_cast<std::int64_t>(gradient.bytes())});
-    }
-  }
+  run.observe("tok_embeddings.weight_gradient", table_gradient);
 }
 
 void Llama::validate(ops::Executor& run, const Batch& batch, double* loss_sum) const {

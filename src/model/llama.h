@@ -41,7 +41,8 @@ class Llama {
   void cast_weights(ops::Executor& run) const;
 
   /// Forward, loss and backward of one micro-batch: loss_sum[0] += sum of the targets' losses; gradients, of that sum
-  /// times `gradient_scale`, are written, or added to with `accumulate`.
+  /// times `gradient_scale`, are written, or added to with `accumulate`. Where they live for a step, whoever has read
+  /// them for the last time ends them, within the same program.
   void train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum);
   /// Forward and loss alone.
   void validate(ops::Executor& run, const Batch& batch, double* loss_sum) const;
@@ -57,6 +58,7 @@ class Llama {
   [[nodiscard]] const LlamaConfig& config() const { return config_; }
   [[nodiscard]] const PrecisionPlan& precision() const { return precision_; }
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  [[nodiscard]] Parameters& parameters() { return parameters_; }
   [[nodiscard]] const std::deque<LlamaBlock>& blocks() const { return blocks_; }
   [[nodiscard]] const float* cos_sin() const { return cos_sin_.ptr<float>(); }
 
@@ -69,7 +71,8 @@ class Llama {
   [[nodiscard]] std::int64_t chunk_rows(std::int64_t tokens) const;
   [[nodiscard]] Residual embed(ops::Executor& run, const Batch& batch) const;
   [[nodiscard]] Final finish(ops::Executor& run, Residual stream, std::int64_t tokens) const;
-  void clear_summed_gradients(ops::Executor& run) const;
+  [[nodiscard]] Tensor head_gradient() const;
+  [[nodiscard]] std::size_t gain_place() const { return config_.tied_embeddings ? 0 : 1; }
   void loss_chunk(ops::Executor& run, const Tensor& normed, const Batch& batch, std::int64_t begin,
                   float gradient_scale, bool accumulate, const Tensor* dnormed, double* loss_sum) const;
   void for_each_chunk(std::int64_t tokens,
@@ -85,8 +88,8 @@ class Llama {
   Slab& head_slab_;
   Linear head_;
   ParameterView embedding_;
-  Norm final_norm_;
-  Buffer cos_sin_;  // [max_seq_len, hd] f32
+  Tensor final_gain_;  // [1, D] bf16
+  Buffer cos_sin_;     // [max_seq_len, hd] f32
 };
 
 }  // namespace octet

@@ -9,12 +9,15 @@ namespace {
 
 Parameter matrix(std::string name, std::int64_t rows, std::int64_t cols, double standard_deviation, bool measured,
                  std::vector<ParameterPart> parts = {}) {
-  return {std::move(name), rows, cols, 0, {standard_deviation, 0}, false, measured, std::move(parts)};
+  return {std::move(name), rows, cols, 0, {standard_deviation, 0}, GradientWrites::once, measured, std::move(parts)};
 }
 
 Parameter gain(std::string name, std::int64_t dim) {
-  return {std::move(name), 1, dim, 0, {0, 1}, true, false, {}};
+  return {std::move(name), 1, dim, 0, {0, 1}, GradientWrites::added, false, {}};
 }
+
+/// The places of a block's parameters in its slab.
+enum Place : std::size_t { kWqkv, kWo, kW13, kW2, kAttentionGain, kFfnGain };
 
 }  // namespace
 
@@ -56,15 +59,13 @@ LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64
 
 void LlamaBlock::allocate(Memory& memory, const SlabStorage& storage) {
   slab_.allocate(memory, storage);
-  const std::array linears = {&wqkv_, &wo_, &w13_, &w2_};  // in the slab's order
+  const std::array linears = {&wqkv_, &wo_, &w13_, &w2_};  // as in Place
   for (std::size_t i = 0; i < linears.size(); ++i) {
     linears[i]->bind(slab_.view(i));
     linears[i]->allocate(memory);
   }
-  const ParameterView attention_gain = slab_.view(linears.size());
-  const ParameterView ffn_gain = slab_.view(linears.size() + 1);
-  attention_norm_ = {attention_gain.weight, attention_gain.gradient};
-  ffn_norm_ = {ffn_gain.weight, ffn_gain.gradient};
+  attention_gain_ = slab_.view(kAttentionGain).weight;
+  ffn_gain_ = slab_.view(kFfnGain).weight;
 }
 
 void LlamaBlock::measure_weights(ops::Executor& run) const {
@@ -113,7 +114,7 @@ InputUse LlamaBlock::use(Pass pass, bool remade, bool product_too) const {
 
 /// out = norm(in.x + in.delta), the sum in `sum` where there is a delta; beside it what `reader` wants, but for a
 /// second pass, whose casts take the maxima of the first.
-void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const Norm& norm, const Residual& in,
+void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const Tensor& gain, const Residual& in,
                            Buffer* sum, Buffer& rstd, const Linear& reader, LinearOperand& out) const {
   const std::int64_t tokens = in.x.tensor().rows();
   const bool has_delta = static_cast<bool>(in.delta);
@@ -124,7 +125,7 @@ void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const No
     rows = reader.input_rows(out);
     columns = Linear::columns(out);
   }
-  run(ops::RmsNormForward{in.x.ptr<bf16>(), has_delta ? in.delta.ptr<bf16>() : nullptr, norm.weight.ptr<bf16>(),
+  run(ops::RmsNormForward{in.x.ptr<bf16>(), has_delta ? in.delta.ptr<bf16>() : nullptr, gain.ptr<bf16>(),
                           has_delta ? sum->ptr<bf16>() : nullptr, out.values.ptr<bf16>(), rstd.ptr<float>(), rows,
                           columns, tokens, config_.dim, config_.norm_eps, has_delta});
 }
@@ -138,7 +139,7 @@ void LlamaBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Save
     saved.attention_rstd = memory.allocate(name_ + ".attention_rstd", DType::f32, 1, tokens, MemoryClass::activations);
   }
   saved.attention_in.values = activation(memory, "attention_in", tokens, config_.dim);
-  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.qkv), attention_norm_, in, &saved.x,
+  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.qkv), attention_gain_, in, &saved.x,
             saved.attention_rstd, wqkv_, saved.attention_in);
   if (!has_delta && pass != Pass::again) saved.x = std::move(in.x);
   run.observe(name_ + ".attention_norm.output", saved.attention_in.values.tensor());
@@ -189,7 +190,7 @@ void LlamaBlock::ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta,
     saved.ffn_rstd = memory.allocate(name_ + ".ffn_rstd", DType::f32, 1, stream.rows(), MemoryClass::activations);
   }
   saved.ffn_in.values = activation(memory, "ffn_in", stream.rows(), config_.dim);
-  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.gate_up), ffn_norm_, in, &saved.x_mid,
+  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.gate_up), ffn_gain_, in, &saved.x_mid,
             saved.ffn_rstd, w13_, saved.ffn_in);
   if (pass == Pass::inference) saved.x.reset();
   run.observe(name_ + ".ffn_norm.output", saved.ffn_in.values.tensor());
@@ -249,24 +250,25 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   Memory& memory = run.memory();
   const std::int64_t tokens = shape.tokens();
   const std::int64_t dim = config_.dim;
+  if (!accumulate) slab_.begin_gradients(run);
   if (saving_.recompute.any()) make_again(run, shape, cos_sin, saved);
   ResidualGradient mid = feed_forward_backward(run, std::move(out), saved, accumulate);
 
   Buffer dattention = activation(memory, "dattention_out", tokens, dim);
-  wo_.backward(run, saved.wo_in, mid, dattention.tensor(), accumulate);
+  wo_.backward(run, saved.wo_in, mid, dattention.tensor(), slab_.gradient(kWo), accumulate);
   LinearOperand dqkv = attention_backward(run, shape, cos_sin, dattention.tensor(), saved);
   dattention.reset();
 
   Buffer din = activation(memory, "dattention_in", tokens, dim);
   wqkv_.cast_gradient(run, dqkv);
-  wqkv_.backward(run, saved.attention_in, dqkv, din.tensor(), accumulate);
+  wqkv_.backward(run, saved.attention_in, dqkv, din.tensor(), slab_.gradient(kWqkv), accumulate);
   dqkv = {};
 
   ResidualGradient in{.values = activation(memory, "dx", tokens, dim)};
   if (below != nullptr) below->expect_gradient(memory, tokens, in);
   run(ops::RmsNormBackward{
-      din.ptr<bf16>(), saved.x.ptr<bf16>(), attention_norm_.weight.ptr<bf16>(), saved.attention_rstd.ptr<float>(),
-      mid.values.ptr<bf16>(), in.values.ptr<bf16>(), attention_norm_.gradient.ptr<float>(),
+      din.ptr<bf16>(), saved.x.ptr<bf16>(), attention_gain_.ptr<bf16>(), saved.attention_rstd.ptr<float>(),
+      mid.values.ptr<bf16>(), in.values.ptr<bf16>(), slab_.gradient(kAttentionGain).ptr<float>(),
       below != nullptr ? below->gradient_rows(in) : ops::RowCodes{}, Linear::columns(in), tokens, dim, true});
   run.observe(name_ + ".input_gradient", in.values.tensor());
   return in;
@@ -296,7 +298,7 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
   const std::int64_t ffn = config_.ffn_dim;
 
   Buffer dactivated = activation(memory, "dactivated", tokens, ffn);
-  w2_.backward(run, saved.activated, out, dactivated.tensor(), accumulate);
+  w2_.backward(run, saved.activated, out, dactivated.tensor(), slab_.gradient(kW2), accumulate);
 
   LinearOperand dgate_up{.values = activation(memory, "dgate_up", tokens, 2 * ffn)};
   w13_.expect_gradient(memory, tokens, dgate_up);
@@ -307,15 +309,14 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
   saved.gate_up.reset();
 
   Buffer din = activation(memory, "dffn_in", tokens, dim);
-  w13_.backward(run, saved.ffn_in, dgate_up, din.tensor(), accumulate);
+  w13_.backward(run, saved.ffn_in, dgate_up, din.tensor(), slab_.gradient(kW13), accumulate);
   dgate_up = {};
 
   ResidualGradient mid{.values = activation(memory, "dx_mid", tokens, dim)};
   wo_.expect_gradient(memory, tokens, mid);
-  run(ops::RmsNormBackward{din.ptr<bf16>(), saved.x_mid.ptr<bf16>(), ffn_norm_.weight.ptr<bf16>(),
-                           saved.ffn_rstd.ptr<float>(), out.values.ptr<bf16>(), mid.values.ptr<bf16>(),
-                           ffn_norm_.gradient.ptr<float>(), wo_.gradient_rows(mid), Linear::columns(mid), tokens, dim,
-                           true});
+  run(ops::RmsNormBackward{din.ptr<bf16>(), saved.x_mid.ptr<bf16>(), ffn_gain_.ptr<bf16>(), saved.ffn_rstd.ptr<float>(),
+                           out.values.ptr<bf16>(), mid.values.ptr<bf16>(), slab_.gradient(kFfnGain).ptr<float>(),
+                           wo_.gradient_rows(mid), Linear::columns(mid), tokens, dim, true});
   run.observe(name_ + ".mid_gradient", mid.values.tensor());
   saved.x_mid.reset();
   return mid;

@@ -26,12 +26,6 @@ struct Residual {
 /// The gradient of the residual stream [T, D], with what the layer below wants beside it.
 using ResidualGradient = LinearOperand;
 
-/// A gain vector of an RMSNorm.
-struct Norm {
-  Tensor weight;    // [1, D] bf16
-  Tensor gradient;  // [1, D] f32
-};
-
 /// Keys and values of the positions decoded so far.
 struct KeyValueCache {
   Buffer k, v;  // [capacity, KV hd] bf16
@@ -90,7 +84,7 @@ class LlamaBlock {
   enum class Pass : std::uint8_t { inference, training, again };
 
   [[nodiscard]] InputUse use(Pass pass, bool remade, bool product_too) const;
-  void normalize(ops::Executor& run, Pass pass, InputUse use, const Norm& norm, const Residual& in, Buffer* sum,
+  void normalize(ops::Executor& run, Pass pass, InputUse use, const Tensor& gain, const Residual& in, Buffer* sum,
                  Buffer& rstd, const Linear& reader, LinearOperand& out) const;
   void attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const;
   void project_qkv(ops::Executor& run, Pass pass, Saved& saved) const;
@@ -116,7 +110,7 @@ class LlamaBlock {
   Saving saving_;
   Slab& slab_;
   Linear wqkv_, wo_, w13_, w2_;
-  Norm attention_norm_, ffn_norm_;
+  Tensor attention_gain_, ffn_gain_;  // [1, D] bf16
 };
 
 }  // namespace octet

@@ -4,24 +4,41 @@
 #include "ops/host_access.h"
 
 namespace octet {
+namespace {
+
+/// Room for `count` elements at the end of an array; returns where. Offsets are multiples of 128 elements: 256-byte
+/// aligned in bf16, so that every view suits every kernel.
+std::int64_t append(std::int64_t& numel, std::int64_t count) {
+  const std::int64_t offset = (numel + 127) / 128 * 128;
+  numel = offset + count;
+  return offset;
+}
+
+Tensor part_at(const Tensor& array, std::int64_t offset, const Parameter& parameter) {
+  const auto bytes = static_cast<std::size_t>(offset) * size_of(array.dtype());
+  void* data = array.raw() == nullptr ? nullptr : static_cast<std::byte*>(array.raw()) + bytes;
+  return {data, array.dtype(), parameter.rows, parameter.cols};
+}
+
+}  // namespace
 
 std::size_t Slab::add(Parameter parameter) {
-  // Offsets are multiples of 128 elements: 256-byte aligned in bf16, so that every view suits every kernel.
-  parameter.offset = (numel_ + 127) / 128 * 128;
-  numel_ = parameter.offset + parameter.numel();
+  parameter.offset = append(numel_, parameter.numel());
+  parameter.gradient_offset = append(gradients_of(parameter).numel, parameter.numel());
   if (parameter.parts.empty()) parameter.parts.push_back({parameter.name, parameter.rows});
   parameters_.push_back(std::move(parameter));
   return parameters_.size() - 1;
 }
 
 void Slab::allocate(Memory& memory, const SlabStorage& storage) {
+  storage_ = storage;
   const auto piece = [&](const char* what, DType dtype, MemoryClass memory_class) {
     return memory.allocate(name_ + "." + what, dtype, 1, numel_, memory_class);
   };
   weights_ = piece("weights", DType::bf16, MemoryClass::parameters);
   if (storage.master) master_ = piece("master", DType::f32, MemoryClass::parameters);
   if (storage.training) {
-    gradients_ = piece("gradients", DType::f32, MemoryClass::gradients);
+    if (storage.gradient_life == GradientLife::run) take_gradients(memory);
     m_ = piece("first_moment", storage.moments, MemoryClass::optimizer);
     v_ = piece("second_moment", storage.moments, MemoryClass::optimizer);
   }
@@ -37,17 +54,80 @@ void Slab::allocate(Memory& memory, const SlabStorage& storage) {
 }
 
 Tensor part_of(const Tensor& array, const Parameter& parameter) {
-  const auto offset = static_cast<std::size_t>(parameter.offset) * size_of(array.dtype());
-  void* data = array.raw() == nullptr ? nullptr : static_cast<std::byte*>(array.raw()) + offset;
-  return {data, array.dtype(), parameter.rows, parameter.cols};
+  return part_at(array, parameter.offset, parameter);
 }
 
 ParameterView Slab::view(std::size_t index) const {
   const Parameter& parameter = parameters_.at(index);
   const Maxima& maxima = maxima_.at(index);
-  return {part_of(weights(), parameter), gradients_ ? part_of(gradients(), parameter) : Tensor(), maxima.rows.tensor(),
-          maxima.columns.tensor()};
+  return {part_of(weights(), parameter), maxima.rows.tensor(), maxima.columns.tensor()};
 }
+
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+Slab::Gradients& Slab::gradients_of(const Parameter& parameter) {
+  return parameter.gradient_writes == GradientWrites::once ? written_once_ : summed_;
+}
+
+Tensor Slab::gradient(std::size_t index) const {
+  const Parameter& parameter = parameters_.at(index);
+  const bool once = parameter.gradient_writes == GradientWrites::once;
+  const Buffer& array = once ? written_once_.elements : summed_.elements;
+  if (array) return part_at(array.tensor(), parameter.gradient_offset, parameter);
+  return {nullptr, once ? storage_.gradients : DType::f32, parameter.rows, parameter.cols};
+}
+
+std::vector<Tensor> Slab::gradients() const {
+  std::vector<Tensor> arrays;
+  for (const Gradients* each : {&written_once_, &summed_}) {
+    if (each->elements) arrays.push_back(each->elements.tensor());
+  }
+  return arrays;
+}
+
+void Slab::take_gradients(Memory& memory) {
+  const auto take = [&](Gradients& gradients, const char* what, DType dtype) {
+    if (gradients.numel == 0) return;
+    gradients.elements = memory.allocate(name_ + "." + what, dtype, 1, gradients.numel, MemoryClass::gradients);
+  };
+  take(written_once_, "gradients", storage_.gradients);
+  take(summed_, "summed_gradients", DType::f32);
+}
+
+void Slab::begin_gradients(ops::Executor& run) {
+  const bool taken = written_once_.elements || summed_.elements;
+  if (!taken) take_gradients(run.memory());
+  for (const Gradients* each : {&written_once_, &summed_}) {
+    if (each->elements) clear(run, *each);
+  }
+}
+
+/// All but the parameters that are written, in as few pieces as there are. The gradient's norm goes over whole arrays.
+void Slab::clear(ops::Executor& run, const Gradients& gradients) const {
+  const Tensor& array = gradients.elements.tensor();
+  const auto zero = [&](std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    const auto element = static_cast<std::int64_t>(size_of(array.dtype()));
+    void* data = array.raw() == nullptr ? nullptr : static_cast<std::byte*>(array.raw()) + begin * element;
+    run(ops::Zero{data, (end - begin) * element});
+  };
+  std::int64_t begin = 0;
+  for (const Parameter& parameter : parameters_) {
+    const bool here = (parameter.gradient_writes == GradientWrites::once) == (&gradients == &written_once_);
+    if (!here || parameter.gradient_writes == GradientWrites::added) continue;
+    zero(begin, parameter.gradient_offset);
+    begin = parameter.gradient_offset + parameter.numel();
+  }
+  zero(begin, gradients.numel);
+}
+
+void Slab::end_gradients() {
+  if (storage_.gradient_life == GradientLife::run) return;
+  written_once_.elements.reset();
+  summed_.elements.reset();
+}
+
+// ---- all slabs ------------------------------------------------------------------------------------------------------
 
 std::int64_t Parameters::count() const {
   std::int64_t total = 0;

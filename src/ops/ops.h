@@ -380,12 +380,13 @@ struct Zero {
 /// total[0] += sum of x^2, in double, in a fixed order. NaN and inf stay visible.
 struct SumOfSquares {
   static constexpr std::string_view name = "sum_of_squares";
-  const float* x;  // [n]
-  double* total;   // [1]
+  const void* x;  // [n] bf16 or f32
+  double* total;  // [1]
   std::int64_t count;
+  DType dtype;
 
   [[nodiscard]] double flops() const { return static_cast<double>(count * 2); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(count * 4); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(count) * static_cast<double>(size_of(dtype)); }
 };
 
 using octet::StepScalars;
@@ -399,7 +400,7 @@ struct AdamW {
   static constexpr std::string_view name = "adamw";
   float* master;               // [rows, cols], null where `has_master` is false
   bf16* weight;                // [rows, cols]
-  const float* gradient;       // [rows, cols]
+  const void* gradient;        // [rows, cols] of `gradients`
   void* m;                     // [rows, cols] of `moments`
   void* v;                     // [rows, cols] of `moments`
   const StepScalars* scalars;  // [1]
@@ -407,6 +408,7 @@ struct AdamW {
   bf16* column_amax;           // [cols]
   std::int64_t rows, cols;
   std::uint64_t stream;  // names the parameter among the random streams
+  DType gradients;       // f32 or bf16
   DType moments;         // f32 or bf16
   bool has_master, measures;
   float beta1, beta2, eps, weight_decay;
@@ -414,8 +416,9 @@ struct AdamW {
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * cols * 14); }
   [[nodiscard]] double bytes() const {
+    const auto read = static_cast<std::int64_t>(size_of(gradients));
     const auto moment = static_cast<std::int64_t>(size_of(moments));
-    return static_cast<double>(rows * cols * ((has_master ? 4 + 4 + 2 : 2 + 2) + 4 + 4 * moment));
+    return static_cast<double>(rows * cols * ((has_master ? 4 + 4 + 2 : 2 + 2) + read + 4 * moment));
   }
 };
 

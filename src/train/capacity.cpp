@@ -48,7 +48,8 @@ Config CapacityPlanner::with(const std::vector<Remedy>& remedies, const BatchSha
   return config;
 }
 
-/// Those that the configuration does not have. Of a key whose value is on the list, only what goes further.
+/// Those that the configuration does not have and may have. Of a key whose value is on the list, only what goes
+/// further.
 std::vector<Remedy> CapacityPlanner::useful_remedies() const {
   std::vector<Remedy> remedies;
   for (const Remedy& remedy : kRemedies) {
@@ -57,6 +58,9 @@ std::vector<Remedy> CapacityPlanner::useful_remedies() const {
     } else {
       remedies.push_back(remedy);
     }
+  }
+  if (config_.training.accumulate > 1) {  // sums over micro-batches are fp32
+    std::erase_if(remedies, [](const Remedy& remedy) { return remedy.key == "optimizer.gradients"; });
   }
   return remedies;
 }

@@ -29,10 +29,11 @@ struct Remedy {
 };
 
 /// From the least drastic on: those that change no bit and little work, those that add work, those that round.
-inline constexpr std::array<Remedy, 6> kRemedies{{{"precision.saved_inputs", "codes"},
+inline constexpr std::array<Remedy, 7> kRemedies{{{"precision.saved_inputs", "codes"},
                                                   {"precision.weight_codes", "per_use"},
                                                   {"training.recompute", "selective"},
                                                   {"training.recompute", "full"},
+                                                  {"optimizer.gradients", "bf16"},
                                                   {"optimizer.moments", "bf16"},
                                                   {"optimizer.parameters", "bf16"}}};
 

@@ -29,14 +29,21 @@ bool StepOutcome::finite() const {
   return std::isfinite(loss) && std::isfinite(grad_norm);
 }
 
-Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model)
+StepMemory::~StepMemory() {
+  for (Slab& slab : parameters_.slabs()) slab.end_gradients();
+}
+
+Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model,
+               bool keeps_gradients)
     : config_(config),
+      storage_(slab_storage(config, true)),
       shape_{config.training.batch_size, config.training.seq_len},
       backend_(std::move(backend)),
       model_(std::move(model)),
       run_(*backend_, *memory_),
       groups_(assign_parameter_groups(model_->parameters(), config.optimizer.groups,
                                       {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1})) {
+  if (keeps_gradients) storage_.gradient_life = GradientLife::run;
   if (config.precision.shadow == Config::Shadow::bf16) {
     if (!backend_->device().host_memory()) {
       throw UserError("precision.shadow works on the CPU only so far: set it to \"none\" on {}", backend_->name());
@@ -56,24 +63,49 @@ void Engine::take_persistent(Memory& memory) {
                              MemoryClass::workspace);
   cast_counts_.counts = memory.allocate("cast_counts", DType::u64, 1, 3, MemoryClass::workspace);
   if (shadow_) shadow_->allocate(memory);
-  model_->allocate(memory, slab_storage(config_, true));
+  model_->allocate(memory, storage_);
 }
 
 /// Each program runs once against a Memory that only takes notes.
 void Engine::plan_memory() {
   take_persistent(*memory_);
+  begin_step("step");
   run_micro_batch(0);
   const Work micro_batch = sum(run_.totals());
+  sum_gradient_squares();
   run_optimizer();
+  discard();
   planned_work_ = sum(run_.totals());
   const auto further = static_cast<double>(config_.training.accumulate - 1);
   planned_work_.flops += further * micro_batch.flops;
   planned_work_.bytes += further * micro_batch.bytes;
-  sum_gradient_squares();
   run_weight_cast();
   if (!config_.data.validation.empty()) run_validation();
-  if (shadow_) run_watched_micro_batch();
+  if (shadow_) plan_watched_step();
   plan_ = memory_->finish();
+}
+
+void Engine::plan_watched_step() {
+  begin_step("watched_step");
+  run_watched_micro_batch();
+  if (!gradients_live_for_a_step()) return;  // what follows is planned
+  sum_gradient_squares();
+  run_optimizer();
+  discard();
+}
+
+/// Opens the program of a whole step, where gradients live for one.
+void Engine::begin_step(std::string_view program) {
+  discard();
+  if (gradients_live_for_a_step()) {
+    step_memory_ = std::make_unique<StepMemory>(*memory_, program, model_->parameters());
+  }
+}
+
+/// A part of a step as a program of its own, unless that of the whole step is open.
+std::optional<ProgramScope> Engine::enter(std::string_view program) {
+  if (step_memory_) return std::nullopt;
+  return std::optional<ProgramScope>(std::in_place, *memory_, program);
 }
 
 void Engine::allocate() {
@@ -106,14 +138,14 @@ float Engine::gradient_scale() const {
 
 void Engine::run_micro_batch(std::int64_t index) {
   const auto span = run_.phase("micro-batch");
-  const ProgramScope program(*memory_, "train");
+  const auto program = enter("train");
   model_->train(run_, micro_batch(index), gradient_scale(), index > 0, loss_sum_.ptr<double>());
 }
 
 /// The first, in place of run_micro_batch(0).
 void Engine::run_watched_micro_batch() {
   const auto span = run_.phase("watched micro-batch");
-  const ProgramScope program(*memory_, "watch");
+  const auto program = enter("watch");
   shadow_->train(run_, micro_batch(0), gradient_scale(), loss_sum_.ptr<double>());
 }
 
@@ -125,9 +157,11 @@ void Engine::upload_tokens(std::int64_t count) {
 }
 
 void Engine::sum_gradient_squares() {
-  const ProgramScope program(*memory_, "gradient_norm");
+  const auto program = enter("gradient_norm");
   for (const Slab& slab : model_->parameters().slabs()) {
-    run_(ops::SumOfSquares{slab.gradients().ptr<float>(), gradient_squares_.ptr<double>(), slab.numel()});
+    for (const Tensor& gradients : slab.gradients()) {
+      run_(ops::SumOfSquares{gradients.raw(), gradient_squares_.ptr<double>(), gradients.numel(), gradients.dtype()});
+    }
   }
 }
 
@@ -141,6 +175,7 @@ StepOutcome Engine::compute_watched_gradients() {
 }
 
 StepOutcome Engine::compute_gradients(bool watched) {
+  begin_step(watched ? "watched_step" : "step");
   ops::Device& device = backend_->device();
   upload_tokens(tokens_per_step());
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
@@ -156,12 +191,14 @@ StepOutcome Engine::compute_gradients(bool watched) {
           std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
 
+/// Slab by slab, whose gradients then end.
 void Engine::run_optimizer() {
-  const ProgramScope program(*memory_, "optimizer");
-  const auto& slabs = model_->parameters().slabs();
+  const auto program = enter("optimizer");
+  auto& slabs = model_->parameters().slabs();
   for (std::size_t slab = 0; slab < slabs.size(); ++slab) {
     const auto span = run_.layer(slabs[slab].name());
     for (std::size_t i = 0; i < groups_[slab].size(); ++i) update_parameter(slabs[slab], i, groups_[slab][i]);
+    slabs[slab].end_gradients();
   }
   model_->cast_weights(run_);
 }
@@ -170,11 +207,12 @@ void Engine::update_parameter(const Slab& slab, std::size_t index, const Paramet
   const Config::Optimizer& adam = config_.optimizer;
   const Parameter& parameter = slab.parameters()[index];
   const ParameterView view = slab.view(index);
+  const Tensor gradient = slab.gradient(index);
   const Tensor m = part_of(slab.first_moment(), parameter);
   const Tensor v = part_of(slab.second_moment(), parameter);
   run_(ops::AdamW{.master = slab.has_master() ? part_of(slab.master(), parameter).ptr<float>() : nullptr,
                   .weight = view.weight.ptr<bf16>(),
-                  .gradient = view.gradient.ptr<float>(),
+                  .gradient = gradient.raw(),
                   .m = m.raw(),
                   .v = v.raw(),
                   .scalars = reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()),
@@ -183,6 +221,7 @@ void Engine::update_parameter(const Slab& slab, std::size_t index, const Paramet
                   .rows = parameter.rows,
                   .cols = parameter.cols,
                   .stream = stream_of(parameter.name),
+                  .gradients = gradient.dtype(),
                   .moments = m.dtype(),
                   .has_master = slab.has_master(),
                   .measures = parameter.measured,
@@ -194,6 +233,7 @@ void Engine::update_parameter(const Slab& slab, std::size_t index, const Paramet
 }
 
 void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
+  check(step_memory_ || !gradients_live_for_a_step(), "an update follows the computation of its gradients");
   const Config::Optimizer& adam = config_.optimizer;
   const double clip = adam.clip_norm > 0 && grad_norm > adam.clip_norm ? adam.clip_norm / grad_norm : 1.0;
   const ops::StepScalars scalars{static_cast<float>(learning_rate), static_cast<float>(clip),
@@ -202,6 +242,7 @@ void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
                                  rounding_key(config_.training.seed, step)};
   backend_->device().upload(scalars_.tensor().raw(), &scalars, sizeof scalars);
   run_optimizer();
+  discard();
 }
 
 void Engine::run_validation() {

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "io/config.h"
 #include "model/llama.h"
@@ -33,9 +35,27 @@ struct WatchedLosses {
   double recipe = 0;
 };
 
+/// The memory of a step whose gradients live from backward to their update: one program, open between the two. Gives
+/// back the gradients that are left when it ends.
+class StepMemory {
+ public:
+  StepMemory(Memory& memory, std::string_view program, Parameters& parameters)
+      : program_(memory, program), parameters_(parameters) {}
+  ~StepMemory();
+  StepMemory(const StepMemory&) = delete;
+  StepMemory& operator=(const StepMemory&) = delete;
+
+ private:
+  ProgramScope program_;
+  Parameters& parameters_;
+};
+
 class Engine {
  public:
-  Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model);
+  /// Gradients live from backward to their update, or always where micro-batches add to them or `keeps_gradients` asks
+  /// for it: for who reads them after the update. Bits are the same.
+  Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model,
+         bool keeps_gradients = false);
 
   /// Allocates the planned arena. Until then only the plan exists.
   void allocate();
@@ -44,15 +64,19 @@ class Engine {
   [[nodiscard]] std::span<std::int32_t> inputs();
   [[nodiscard]] std::span<std::int32_t> targets();
 
-  /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are.
+  /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are. Then the step is
+  /// applied by update(), or left out by discard(); until then nothing else can run. Discards a step that is open.
   [[nodiscard]] StepOutcome compute_gradients();
   /// The same bits, with the first micro-batch watched: shadow() then says what it showed. Only where precision.shadow
   /// asks for a shadow.
   [[nodiscard]] StepOutcome compute_watched_gradients();
   [[nodiscard]] const WatchedLosses& watched_losses() const { return watched_losses_; }
   [[nodiscard]] const Shadow& shadow() const { return *shadow_; }
-  /// AdamW with the gradient clipped to `optimizer.clip_norm`, then the weights' FP8 codes. `step` counts from 1.
+  /// AdamW with the gradient clipped to `optimizer.clip_norm`, then the weights' FP8 codes. `step` counts from 1. Ends
+  /// the gradients, unless they are kept.
   void update(std::int64_t step, double learning_rate, double grad_norm);
+  /// Leaves the computed step out: ends its gradients. Nothing happens where no step is open.
+  void discard() { step_memory_.reset(); }
   /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets().
   [[nodiscard]] double validate();
   /// Counts what the casts of the next step do; see `cast_counts`.
@@ -67,6 +91,7 @@ class Engine {
   [[nodiscard]] const ops::Executor& executor() const { return run_; }
   [[nodiscard]] const ops::Backend& backend() const { return *backend_; }
   [[nodiscard]] const MemoryPlan& plan() const { return plan_; }
+  [[nodiscard]] const SlabStorage& storage() const { return storage_; }
   [[nodiscard]] std::size_t measured_peak() const { return memory_ ? memory_->measured_peak() : 0; }
   [[nodiscard]] std::int64_t tokens_per_step() const { return tokens_per_micro_batch() * config_.training.accumulate; }
   [[nodiscard]] std::int64_t tokens_per_micro_batch() const { return shape_.tokens(); }
@@ -74,6 +99,9 @@ class Engine {
   [[nodiscard]] const Work& planned_work() const { return planned_work_; }
 
  private:
+  [[nodiscard]] bool gradients_live_for_a_step() const { return storage_.gradient_life == GradientLife::step; }
+  void begin_step(std::string_view program);
+  [[nodiscard]] std::optional<ProgramScope> enter(std::string_view program);
   void take_persistent(Memory& memory);
   [[nodiscard]] Batch micro_batch(std::int64_t index) const;
   [[nodiscard]] float gradient_scale() const;
@@ -87,8 +115,10 @@ class Engine {
   void run_weight_cast();
   void run_validation();
   void plan_memory();
+  void plan_watched_step();
 
   Config config_;
+  SlabStorage storage_;
   BatchShape shape_;
   // Destroyed from the last to the first: buffers, the model's among them, before the memory that they are of.
   std::unique_ptr<ops::Backend> backend_;
@@ -106,6 +136,7 @@ class Engine {
   CastCounts cast_counts_;
   std::unique_ptr<Shadow> shadow_;  // null without precision.shadow
   WatchedLosses watched_losses_;
+  std::unique_ptr<StepMemory> step_memory_;  // between gradients and update, where gradients live for a step
 };
 
 }  // namespace octet

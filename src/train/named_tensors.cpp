@@ -8,22 +8,35 @@ FileDType file_dtype_of(DType dtype) {
   return dtype == DType::f32 ? FileDType::f32 : FileDType::bf16;
 }
 
-}  // namespace
-
-std::vector<NamedTensor> named_tensors(const Parameters& parameters, std::string_view prefix,
-                                       const Tensor& (Slab::*array)() const) {
+/// `tensor_of` takes a slab and the place of a parameter in it.
+template <typename TensorOf>
+std::vector<NamedTensor> cut_into_parts(const Parameters& parameters, std::string_view prefix,
+                                        const TensorOf& tensor_of) {
   std::vector<NamedTensor> tensors;
   for (const Slab& slab : parameters.slabs()) {
-    for (const Parameter& parameter : slab.parameters()) {
-      const Tensor whole = part_of((slab.*array)(), parameter);
+    for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
+      const Tensor whole = tensor_of(slab, i);
       std::int64_t row = 0;
-      for (const ParameterPart& part : parameter.parts) {
+      for (const ParameterPart& part : slab.parameters()[i].parts) {
         tensors.push_back({std::string(prefix) + part.name, whole.row_range(row, part.rows)});
         row += part.rows;
       }
     }
   }
   return tensors;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> named_tensors(const Parameters& parameters, std::string_view prefix,
+                                       const Tensor& (Slab::*array)() const) {
+  return cut_into_parts(parameters, prefix, [array](const Slab& slab, std::size_t i) {
+    return part_of((slab.*array)(), slab.parameters()[i]);
+  });
+}
+
+std::vector<NamedTensor> named_gradients(const Parameters& parameters, std::string_view prefix) {
+  return cut_into_parts(parameters, prefix, [](const Slab& slab, std::size_t i) { return slab.gradient(i); });
 }
 
 FileTensor file_tensor(const NamedTensor& named, std::span<const std::byte> bytes) {

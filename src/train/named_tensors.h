@@ -20,6 +20,8 @@ struct NamedTensor {
 /// are those of the parts, behind `prefix`.
 [[nodiscard]] std::vector<NamedTensor> named_tensors(const Parameters& parameters, std::string_view prefix,
                                                      const Tensor& (Slab::*array)() const);
+/// The same of gradients.
+[[nodiscard]] std::vector<NamedTensor> named_gradients(const Parameters& parameters, std::string_view prefix);
 
 /// The tensor as a file holds it, with `bytes` on the host; a single row is a vector there.
 [[nodiscard]] FileTensor file_tensor(const NamedTensor& named, std::span<const std::byte> bytes);

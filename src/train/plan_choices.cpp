@@ -50,7 +50,8 @@ Engine plan_without_workspace(const Config& config) {
 }
 
 SavedForBackward saved_for_backward(const MemoryPlan& plan) {
-  const std::vector<PlannedPiece>& pieces = plan.programs.at("train");
+  const auto step = plan.programs.find("step");
+  const std::vector<PlannedPiece>& pieces = step != plan.programs.end() ? step->second : plan.programs.at("train");
   const auto first = std::find_if(pieces.begin(), pieces.end(),
                                   [](const PlannedPiece& piece) { return piece.name == kFirstOfBackward; });
   check(first != pieces.end(), "backward begins with the gradient of the final norm's output");
@@ -63,10 +64,20 @@ SavedForBackward saved_for_backward(const MemoryPlan& plan) {
   return saved;
 }
 
-ParameterBytes parameter_bytes(const Config& config) {
-  const SlabStorage storage = slab_storage(config, true);
-  return {size_of(DType::bf16), storage.master ? size_of(DType::f32) : 0, size_of(DType::f32),
-          2 * size_of(storage.moments)};
+ParameterBytes parameter_bytes(const SlabStorage& storage) {
+  return {size_of(DType::bf16), storage.master ? size_of(DType::f32) : 0, size_of(storage.gradients),
+          2 * size_of(storage.moments), storage.gradient_life};
+}
+
+GradientElements gradient_elements(const Parameters& parameters) {
+  GradientElements elements;
+  for (const Slab& slab : parameters.slabs()) {
+    for (const Parameter& parameter : slab.parameters()) {
+      const bool once = parameter.gradient_writes == GradientWrites::once;
+      (once ? elements.written_once : elements.summed) += parameter.numel();
+    }
+  }
+  return elements;
 }
 
 std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Llama& model) {

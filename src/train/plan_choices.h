@@ -20,12 +20,23 @@ struct SavedForBackward {
 };
 [[nodiscard]] SavedForBackward saved_for_backward(const MemoryPlan& plan);
 
-/// What is kept of each parameter, in bytes.
+/// What is kept of each parameter, in bytes. Gradients that are not written by one product are fp32 whatever `gradient`
+/// says.
 struct ParameterBytes {
   std::size_t weight = 0, master = 0, gradient = 0, moments = 0;
-  [[nodiscard]] std::size_t sum() const { return weight + master + gradient + moments; }
+  GradientLife gradient_life = GradientLife::run;
+
+  [[nodiscard]] bool keeps_gradients() const { return gradient_life == GradientLife::run; }
+  /// Through the run.
+  [[nodiscard]] std::size_t sum() const { return weight + master + moments + (keeps_gradients() ? gradient : 0); }
 };
-[[nodiscard]] ParameterBytes parameter_bytes(const Config& config);
+[[nodiscard]] ParameterBytes parameter_bytes(const SlabStorage& storage);
+
+/// Elements whose gradients one product writes, and those whose gradients are sums in parts, which are fp32.
+struct GradientElements {
+  std::int64_t written_once = 0, summed = 0;
+};
+[[nodiscard]] GradientElements gradient_elements(const Parameters& parameters);
 
 [[nodiscard]] std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Llama& model);
 

@@ -1,6 +1,8 @@
 #include "train/recorder.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "io/text.h"
@@ -18,11 +20,9 @@ constexpr std::string_view kFileSuffix = ".safetensors";
 
 std::vector<NamedTensor> tensors_to_record(const Parameters& parameters, const RecordRequest& request) {
   std::vector<NamedTensor> tensors;
-  const auto add = [&](std::string_view prefix, const Tensor& (Slab::*array)() const) {
-    for (NamedTensor& tensor : named_tensors(parameters, prefix, array)) tensors.push_back(std::move(tensor));
-  };
-  if (request.gradients) add(kGradientPrefix, &Slab::gradients);
-  if (request.weights) add(kWeightPrefix, &Slab::values);
+  if (request.gradients) tensors = named_gradients(parameters, kGradientPrefix);
+  if (request.weights)
+    std::ranges::move(named_tensors(parameters, kWeightPrefix, &Slab::values), std::back_inserter(tensors));
   return tensors;
 }
 

@@ -1,6 +1,7 @@
 // Records: what a bitwise comparison of two runs needs beside metrics.jsonl, a file a step:
-// RUN/records/step-000012.safetensors with tensors gradient.<name> (fp32, of all micro-batches, before clipping) and
-// weight.<name> (the parameter after the update, as checkpoints hold it), in the model's order.
+// RUN/records/step-000012.safetensors with tensors gradient.<name> (fp32 or bf16 as it was computed, of all
+// micro-batches, before clipping) and weight.<name> (the parameter after the update, as checkpoints hold it), in the
+// model's order.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,9 @@ class Recorder {
   /// For the steps from `first` to `last`, both included.
   [[nodiscard]] RecordPlan plan(std::int64_t first, std::int64_t last) const;
 
-  /// Keeps `step` where it is wanted; replaces an earlier record of it. To be called after the update, while the
-  /// step's gradients are still there. Throws UserError for a full disk; earlier records and checkpoints stay.
+  /// Keeps `step` where it is wanted; replaces an earlier record of it. To be called after the update, of an
+  /// engine that keeps its gradients where they are asked for. Throws UserError for a full disk; earlier records and
+  /// checkpoints stay.
   void record(std::int64_t step) const;
 
  private:

@@ -91,7 +91,8 @@ ordered_json describe_memory(const Engine& engine) {
 }
 
 ordered_json describe_optimizer(const Engine& engine, const Config& config) {
-  const ParameterBytes bytes = parameter_bytes(config);
+  const ParameterBytes bytes = parameter_bytes(engine.storage());
+  const GradientElements elements = gradient_elements(engine.model().parameters());
   ordered_json groups = ordered_json::array();
   for (const ParameterGroupSize& size : parameter_group_sizes(config, engine.model())) {
     groups.push_back({{"weight_decay", size.group.weight_decay},
@@ -102,6 +103,11 @@ ordered_json describe_optimizer(const Engine& engine, const Config& config) {
   return {
       {"bytes_per_parameter",
        {{"weight", bytes.weight}, {"master", bytes.master}, {"gradient", bytes.gradient}, {"moments", bytes.moments}}},
+      {"gradients",
+       {{"dtype", name(engine.storage().gradients)},
+        {"elements_written_once", elements.written_once},
+        {"elements_summed_in_fp32", elements.summed},
+        {"kept", bytes.keeps_gradients()}}},
       {"groups", groups}};
 }
 

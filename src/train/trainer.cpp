@@ -42,7 +42,7 @@ Engine make_engine(const TrainRequest& request) {
   const Config& config = request.loaded.config;
   auto backend = make_backend(config);
   auto model = request.demonstrate_fault ? make_faulty_model(config, *backend) : make_model(config, *backend);
-  return {config, std::move(backend), std::move(model)};
+  return {config, std::move(backend), std::move(model), request.record.gradients};
 }
 
 }  // namespace
@@ -191,6 +191,7 @@ StepOutcome Trainer::compute_gradients(std::int64_t step) {
 
 void Trainer::handle_non_finite(io::StepMetrics& record) {
   const std::string where = find_first_non_finite(engine_);
+  engine_.discard();
   if (config_.training.on_nan == Config::OnNan::stop) {
     append(record);
     const auto checkpoints = list_checkpoints(directory_->checkpoints());

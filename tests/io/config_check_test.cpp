@@ -19,6 +19,15 @@ TEST(ConfigCheck, HeadsDivide) {
   EXPECT_TRUE(contains(error_of({"model.n_kv_heads=8"}), "model.n_kv_heads = 8 (--set) does not divide"));
 }
 
+TEST(ConfigCheck, SumsOverMicroBatchesAreFp32) {
+  const std::string error = error_of({"optimizer.gradients=bf16", "training.accumulate=4"});
+  EXPECT_TRUE(contains(error, "optimizer.gradients = \"bf16\" (--set)")) << error;
+  EXPECT_TRUE(contains(error, "training.accumulate = 4 (--set)")) << error;
+  EXPECT_TRUE(contains(error, "set optimizer.gradients = \"fp32\"")) << error;
+  const std::vector<std::string> one{"optimizer.gradients=bf16", "training.accumulate=1"};
+  EXPECT_NO_THROW((void)parse_config(minimal_config, "run.toml", one));
+}
+
 TEST(ConfigCheck, HeadsAreEven) {
   EXPECT_TRUE(contains(error_of({"model.dim=60"}), "model.dim = 60 (--set) and model.n_heads = 4 (run.toml:5)"));
 }

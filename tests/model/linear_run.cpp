@@ -67,7 +67,7 @@ class LinearRun {
     dy_ = piece("dy", DType::bf16, shape_.m, shape_.n);
     row_amax_ = piece("row_amax", DType::bf16, 1, shape_.n);
     column_amax_ = piece("column_amax", DType::bf16, 1, shape_.k);
-    linear_.bind({weight_.tensor(), dweight_.tensor(), row_amax_.tensor(), column_amax_.tensor()});
+    linear_.bind({weight_.tensor(), row_amax_.tensor(), column_amax_.tensor()});
     linear_.allocate(memory);
   }
 
@@ -80,7 +80,7 @@ class LinearRun {
     linear_.forward(run, x, y_.tensor(), InputUse::saved);
     LinearOperand dy{.values = Buffer(nullptr, 0, dy_.tensor())};
     linear_.cast_gradient(run, dy);
-    linear_.backward(run, x, dy, dx_.tensor(), false);
+    linear_.backward(run, x, dy, dx_.tensor(), dweight_.tensor(), false);
   }
 
   LinearShape shape_;

@@ -98,7 +98,7 @@ Parameters ModelRun::gradients() const {
   Parameters gradients;
   for (const Slab& slab : model_.parameters().slabs()) {
     for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
-      gradients[slab.parameters()[i].name] = widened(slab.view(i).gradient);
+      gradients[slab.parameters()[i].name] = widened(slab.gradient(i));
     }
   }
   return gradients;

@@ -12,11 +12,11 @@ namespace octet::test {
 namespace {
 
 Parameter matrix(std::string name, std::int64_t rows, std::int64_t cols) {
-  return {std::move(name), rows, cols, 0, {0.02, 0}, false, false, {}};
+  return {std::move(name), rows, cols, 0, {0.02, 0}, GradientWrites::once, false, {}};
 }
 
 Parameter gain(std::string name, std::int64_t dim) {
-  return {std::move(name), 1, dim, 0, {0, 1}, true, false, {}};
+  return {std::move(name), 1, dim, 0, {0, 1}, GradientWrites::added, false, {}};
 }
 
 TEST(Slab, ParametersAreAligned) {
@@ -28,6 +28,45 @@ TEST(Slab, ParametersAreAligned) {
   EXPECT_EQ(slab.parameters()[1].offset, 256) << "150 elements, rounded up to 256 bytes of bf16";
   EXPECT_EQ(slab.parameters()[2].offset, 384);
   EXPECT_EQ(slab.numel(), 434);
+}
+
+TEST(Slab, GradientsOfADtypeLieTogether) {
+  Slab slab("layers.0");
+  (void)slab.add(matrix("a.weight", 3, 50));
+  (void)slab.add(gain("norm.weight", 50));
+  (void)slab.add(matrix("b.weight", 2, 64));
+  Parameter in_parts = matrix("c.weight", 2, 8);
+  in_parts.gradient_writes = GradientWrites::in_parts;
+  (void)slab.add(in_parts);
+  const std::vector<Parameter>& all = slab.parameters();
+  EXPECT_EQ(all[0].gradient_offset, 0);
+  EXPECT_EQ(all[1].gradient_offset, 0);
+  EXPECT_EQ(all[2].gradient_offset, 256);
+  EXPECT_EQ(all[3].gradient_offset, 128);
+
+  const auto backend = ops::make_cpu_backend(1);
+  Memory planning;
+  slab.allocate(planning, {.gradients = DType::bf16});
+  Memory memory(planning.finish(), backend->device().allocator());
+  slab.allocate(memory, {.gradients = DType::bf16});
+  const std::vector<Tensor> arrays = slab.gradients();
+  ASSERT_EQ(arrays.size(), 2U);
+  EXPECT_EQ(arrays[0].dtype(), DType::bf16);
+  EXPECT_EQ(arrays[0].numel(), 384);
+  EXPECT_EQ(arrays[1].dtype(), DType::f32);
+  EXPECT_EQ(arrays[1].numel(), 144);
+  EXPECT_EQ(slab.gradient(2).ptr<bf16>(), arrays[0].ptr<bf16>() + 256);
+  EXPECT_EQ(slab.gradient(3).ptr<float>(), arrays[1].ptr<float>() + 128);
+
+  // What begins a step leaves alone what is written, and clears everything else.
+  std::fill_n(arrays[0].ptr<bf16>(), 384, to_bf16(1.0F));
+  std::fill_n(arrays[1].ptr<float>(), 144, 1.0F);
+  ops::Executor run(*backend, memory);
+  slab.begin_gradients(run);
+  for (std::int64_t i = 0; i < 384; ++i) {
+    EXPECT_EQ(to_float(arrays[0].ptr<bf16>()[i]), i < 150 || i >= 256 ? 1.0F : 0.0F) << i;
+  }
+  for (std::int64_t i = 0; i < 144; ++i) EXPECT_EQ(arrays[1].ptr<float>()[i], i < 128 ? 0.0F : 1.0F) << i;
 }
 
 TEST(Slab, AParameterWithoutPartsIsItsOwn) {
@@ -46,9 +85,8 @@ TEST(Slab, ViewsLieInTheSlabsWeightsAndGradients) {
       const Parameter& parameter = slab.parameters()[i];
       const ParameterView view = slab.view(i);
       EXPECT_EQ(view.weight.ptr<bf16>(), slab.weights().ptr<bf16>() + parameter.offset) << parameter.name;
-      EXPECT_EQ(view.gradient.ptr<float>(), slab.gradients().ptr<float>() + parameter.offset) << parameter.name;
       EXPECT_EQ(view.weight.rows(), parameter.rows) << parameter.name;
-      EXPECT_EQ(view.gradient.cols(), parameter.cols) << parameter.name;
+      EXPECT_EQ(slab.gradient(i).cols(), parameter.cols) << parameter.name;
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.weight.raw()) % 256, 0U) << parameter.name;
     }
   }
@@ -66,7 +104,8 @@ TEST(LlamaSlabs, HoldEveryParameterOnceInOrderWithoutOverlap) {
       EXPECT_GE(parameter.offset, end) << parameter.name;
       end = parameter.offset + parameter.numel();
       const bool table = parameter.name == "tok_embeddings.weight";
-      EXPECT_EQ(parameter.sums_gradient, parameter.rows == 1 || table) << parameter.name;
+      EXPECT_EQ(parameter.gradient_writes, parameter.rows == 1 || table ? GradientWrites::added : GradientWrites::once)
+          << parameter.name;
       EXPECT_TRUE(sizes.emplace(parameter.name, parameter.numel()).second) << parameter.name << " comes twice";
       count += parameter.numel();
     }

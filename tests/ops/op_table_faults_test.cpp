@@ -239,6 +239,10 @@ TEST(OpTableFaults, LossAndSums) {
   });
   expect_caught<SumFloats>("total[", [](const SumFloats& op) { *op.total += 1e-6; });
   expect_caught<SumOfSquares>("total[", [](const SumOfSquares& op) { *op.total += 1e-6; });
+  expect_mistake_caught<SumOfSquares>("total[", [](SumOfSquares op) {  // the last of an odd number forgotten
+    if (op.dtype == DType::bf16) op.count -= op.count % 2;
+    return op;
+  });
 }
 
 TEST(OpTableFaults, Optimizer) {
@@ -260,6 +264,13 @@ TEST(OpTableFaults, AdamW) {
   });
   expect_mistake_caught<AdamW>("master[", [](AdamW op) {
     op.lr_scale = 1;
+    return op;
+  });
+}
+
+TEST(OpTableFaults, AdamWWithGradientsOfOthers) {
+  expect_mistake_caught<AdamW>("m[", [](AdamW op) {  // of the neighbour
+    if (op.gradients == DType::bf16 && op.rows * op.cols > 1) op.gradient = static_cast<const bf16*>(op.gradient) + 1;
     return op;
   });
 }

@@ -226,14 +226,24 @@ TEST(RowKernelsAccuracy, SumsAndTheFirstNonFinite) {
     squares += static_cast<double>(value) * static_cast<double>(value);
   }
   EXPECT_NEAR(best().sum(x.data(), 0, 3000), sum, 1e-9);
-  EXPECT_NEAR(best().sum_of_squares(x.data(), 0, 3000), squares, 1e-9);
+  EXPECT_NEAR(best().sum_of_squares_f32(x.data(), 0, 3000), squares, 1e-9);
   EXPECT_EQ(best().find_non_finite_f32(x.data(), 0, 3000), -1);
   x[2999] = kInfinity;
   x[1234] = NAN;
   EXPECT_EQ(best().find_non_finite_f32(x.data(), 0, 3000), 1234);
   EXPECT_EQ(best().find_non_finite_f32(x.data(), 1235, 3000), 2999);
-  EXPECT_TRUE(std::isnan(best().sum_of_squares(x.data(), 0, 3000)));
-  EXPECT_EQ(best().sum_of_squares(x.data(), 2000, 3000), static_cast<double>(kInfinity));
+  EXPECT_TRUE(std::isnan(best().sum_of_squares_f32(x.data(), 0, 3000)));
+  EXPECT_EQ(best().sum_of_squares_f32(x.data(), 2000, 3000), static_cast<double>(kInfinity));
+}
+
+TEST(RowKernelsAccuracy, SumOfSquaresOfBf16) {
+  Values values(9);
+  std::vector<bf16> x = values.bf16s(3001);
+  double squares = 0;
+  for (std::size_t i = 5; i < x.size(); ++i) squares += at(x, i) * at(x, i);
+  EXPECT_NEAR(best().sum_of_squares_bf16(x.data(), 5, 3001), squares, 1e-9);
+  x[3000] = to_bf16(NAN);
+  EXPECT_TRUE(std::isnan(best().sum_of_squares_bf16(x.data(), 5, 3001)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // AdamW's row kernel: the bits of a scalar step at every level of this machine, the random bits it rounds with, and
 // what stochastic rounding is for.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,8 +30,13 @@ struct State {
   std::vector<Moment> m, v;
 };
 
-template <typename Moment>
-AdamW step_of(State<Moment>& state, const std::vector<float>& gradient, const StepScalars& scalars) {
+template <typename T>
+constexpr DType dtype_of() {
+  return std::is_same_v<T, bf16> ? DType::bf16 : DType::f32;
+}
+
+template <typename Gradient, typename Moment>
+AdamW step_of(State<Moment>& state, const std::vector<Gradient>& gradient, const StepScalars& scalars) {
   return {.master = state.master.empty() ? nullptr : state.master.data(),
           .weight = state.weight.data(),
           .gradient = gradient.data(),
@@ -42,7 +48,8 @@ AdamW step_of(State<Moment>& state, const std::vector<float>& gradient, const St
           .rows = state.rows,
           .cols = state.cols,
           .stream = kStream,
-          .moments = std::is_same_v<Moment, bf16> ? DType::bf16 : DType::f32,
+          .gradients = dtype_of<Gradient>(),
+          .moments = dtype_of<Moment>(),
           .has_master = !state.master.empty(),
           .measures = false,
           .beta1 = 0.9F,
@@ -68,14 +75,14 @@ void keep(bf16& moment, float x, std::uint16_t random) {
 }
 
 /// Element by element in floats, in the order of operations that the kernel promises.
-template <typename Moment>
-void scalar_step(const AdamW& op, State<Moment>& state) {
+template <typename Gradient, typename Moment>
+void scalar_step(const AdamW& op, const std::vector<Gradient>& gradients, State<Moment>& state) {
   const StepScalars& set = *op.scalars;
   for (Index row = 0; row < op.rows; ++row) {
     for (Index col = 0; col < op.cols; ++col) {
       const auto i = static_cast<std::size_t>(row * op.cols + col);
       const RoundingBits random = rounding_bits(set.rounding_key, op.stream, row, col, op.cols);
-      const float gradient = op.gradient[i] * set.clip_factor;
+      const float gradient = value_of(gradients[i]) * set.clip_factor;
       const float m = value_of(state.m[i]) * op.beta1 + gradient * (1.0F - op.beta1);
       const float v = value_of(state.v[i]) * op.beta2 + gradient * gradient * (1.0F - op.beta2);
       const float step = (m / set.bias_correction1) / (std::sqrt(v / set.bias_correction2) + op.eps);
@@ -100,6 +107,15 @@ std::vector<std::uint32_t> bits_of(const std::vector<bf16>& values) {
   return bits;
 }
 
+template <typename T>
+std::vector<T> numbers(Values& values, Index count) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return values.bf16s(count);
+  } else {
+    return values.floats(count);
+  }
+}
+
 template <typename Moment>
 State<Moment> random_state(Index rows, Index cols, bool has_master, Values& values) {
   const Index count = rows * cols;
@@ -119,18 +135,19 @@ State<Moment> random_state(Index rows, Index cols, bool has_master, Values& valu
   return state;
 }
 
-template <typename Moment>
+template <typename Gradient, typename Moment>
 void expect_scalar_bits(CpuIsa isa, Index rows, Index cols, bool has_master) {
   Values values(static_cast<std::uint32_t>(cols));
   State<Moment> state = random_state<Moment>(rows, cols, has_master, values);
   State<Moment> expected = state;
   for (std::uint64_t step = 1; step <= 3; ++step) {
-    const std::vector<float> gradient = values.floats(rows * cols);
+    const std::vector<Gradient> gradient = numbers<Gradient>(values, rows * cols);
     const StepScalars scalars{1e-2F, 0.25F, 0.271F, 0.0975F, kKey * step};
     row_kernels(isa).adamw(step_of(state, gradient, scalars), 0, rows, nullptr);
-    scalar_step(step_of(expected, gradient, scalars), expected);
-    const std::string what = std::string(name(isa)) + " [" + std::to_string(rows) + ", " + std::to_string(cols) + "]" +
-                             (has_master ? " master" : "") + " step " + std::to_string(step);
+    scalar_step(step_of(expected, gradient, scalars), gradient, expected);
+    const std::string what =
+        fmt::format("{} [{}, {}]{}, {} gradients, {} moments, step {}", name(isa), rows, cols,
+                    has_master ? " master" : "", name(dtype_of<Gradient>()), name(dtype_of<Moment>()), step);
     EXPECT_EQ(bits_of(state.master), bits_of(expected.master)) << what;
     EXPECT_EQ(bits_of(state.weight), bits_of(expected.weight)) << what;
     EXPECT_EQ(bits_of(state.m), bits_of(expected.m)) << what;
@@ -142,8 +159,10 @@ TEST(RowKernelsAdamW, HasTheBitsOfAScalarStep) {
   for (const CpuIsa isa : levels_of_this_machine()) {
     for (const Index cols : {1, 2, 15, 16, 17, 31, 32, 33, 64, 129, 1025}) {
       for (const bool has_master : {true, false}) {
-        expect_scalar_bits<float>(isa, 5, cols, has_master);
-        expect_scalar_bits<bf16>(isa, 5, cols, has_master);
+        expect_scalar_bits<float, float>(isa, 5, cols, has_master);
+        expect_scalar_bits<float, bf16>(isa, 5, cols, has_master);
+        expect_scalar_bits<bf16, float>(isa, 5, cols, has_master);
+        expect_scalar_bits<bf16, bf16>(isa, 5, cols, has_master);
       }
     }
   }
@@ -159,7 +178,7 @@ TEST(RowKernelsAdamW, RangesOfRowsTakeTheRandomBitsOfTheWhole) {
   for (const auto& [begin, end] : {std::pair{4, 9}, {0, 1}, {1, 4}}) {
     row_kernels(detect_cpu_isa()).adamw(op, begin, end, nullptr);
   }
-  scalar_step(step_of(expected, gradient, scalars), expected);
+  scalar_step(step_of(expected, gradient, scalars), gradient, expected);
   EXPECT_EQ(bits_of(state.weight), bits_of(expected.weight));
   EXPECT_EQ(bits_of(state.m), bits_of(expected.m));
   EXPECT_EQ(bits_of(state.v), bits_of(expected.v));

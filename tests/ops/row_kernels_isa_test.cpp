@@ -221,7 +221,8 @@ TEST(RowKernelsIsa, SumsAndSearches) {
     std::vector<bf16> halves = values.bf16s(count);
     Output output;
     output.add(kernels.sum(x.data(), 0, count));
-    output.add(kernels.sum_of_squares(x.data(), count / 3, count));
+    output.add(kernels.sum_of_squares_f32(x.data(), count / 3, count));
+    output.add(kernels.sum_of_squares_bf16(halves.data(), count / 3, count));
     output.add(kernels.find_non_finite_f32(x.data(), 0, count));
     if (count > 2) {
       x[static_cast<std::size_t>(count - 2)] = NAN;
@@ -233,22 +234,23 @@ TEST(RowKernelsIsa, SumsAndSearches) {
   });
 }
 
-/// One step on a parameter [kRows, cols] of random values; `Moment` is float or bf16.
-template <typename Moment>
+/// One step on a parameter [kRows, cols] of random values; `Gradient` and `Moment` are float or bf16.
+template <typename Gradient, typename Moment>
 Output adamw_step(const RowKernels& kernels, Index cols, Values values, bool has_master) {
   const Index count = kRows * cols;
   std::vector<float> master = values.floats(count);
   std::vector<bf16> weight = values.bf16s(count);
-  const std::vector<float> gradient = values.floats(count);
+  std::vector<Gradient> gradient = unwritten<Gradient>(count);
   std::vector<Moment> m = unwritten<Moment>(count);
   std::vector<Moment> v = unwritten<Moment>(count);
-  const auto fill = [&](Moment& moment, float value) {
-    if constexpr (std::is_same_v<Moment, bf16>) {
-      moment = to_bf16(value);
+  const auto fill = []<typename T>(T& element, float value) {
+    if constexpr (std::is_same_v<T, bf16>) {
+      element = to_bf16(value);
     } else {
-      moment = value;
+      element = value;
     }
   };
+  for (Gradient& each : gradient) fill(each, values.normal());
   for (Moment& each : m) fill(each, values.normal());
   for (Moment& each : v) fill(each, std::abs(values.normal()));
   const StepScalars scalars{1e-3F, 0.5F, 0.1F, 0.05F, 0x0123'4567'89AB'CDEFU};
@@ -264,6 +266,7 @@ Output adamw_step(const RowKernels& kernels, Index cols, Values values, bool has
                  .rows = kRows,
                  .cols = cols,
                  .stream = 0xFEDC'BA98'7654'3210U,
+                 .gradients = std::is_same_v<Gradient, bf16> ? DType::bf16 : DType::f32,
                  .moments = std::is_same_v<Moment, bf16> ? DType::bf16 : DType::f32,
                  .has_master = has_master,
                  .measures = true,
@@ -285,10 +288,16 @@ Output adamw_step(const RowKernels& kernels, Index cols, Values values, bool has
 TEST(RowKernelsIsa, AdamW) {
   for (const bool has_master : {true, false}) {
     expect_same_bits([&](const RowKernels& kernels, Index cols, const Values& values) {
-      return adamw_step<float>(kernels, cols, values, has_master);
+      return adamw_step<float, float>(kernels, cols, values, has_master);
     });
     expect_same_bits([&](const RowKernels& kernels, Index cols, const Values& values) {
-      return adamw_step<bf16>(kernels, cols, values, has_master);
+      return adamw_step<float, bf16>(kernels, cols, values, has_master);
+    });
+    expect_same_bits([&](const RowKernels& kernels, Index cols, const Values& values) {
+      return adamw_step<bf16, float>(kernels, cols, values, has_master);
+    });
+    expect_same_bits([&](const RowKernels& kernels, Index cols, const Values& values) {
+      return adamw_step<bf16, bf16>(kernels, cols, values, has_master);
     });
   }
 }

@@ -60,5 +60,20 @@ INSTANTIATE_TEST_SUITE_P(Recipes, Llama3DebugAgainstTorch,
                                          Allowed{"tensorwise", 2e-3, 6e-2}, Allowed{"rowwise_hp_wgrad", 2e-3, 3e-2}),
                          [](const auto& each) { return std::string(each.param.recipe); });
 
+/// Against the same run with fp32 gradients, which rounds nothing between the product and AdamW.
+TEST(Llama3DebugInBf16Gradients, LossesStayNearThoseOfFp32) {
+  for (const char* recipe : {"bf16", "rowwise"}) {
+    const std::string precision = fmt::format("precision.recipe=\"{}\"", recipe);
+    const DebugRun fp32 = run_llama3_debug({precision});
+    const DebugRun bf16 = run_llama3_debug({precision, "optimizer.gradients=\"bf16\""});
+    std::vector<double> losses;
+    for (const StepOutcome& step : fp32.steps) losses.push_back(step.loss);
+    const double difference = largest_relative_difference(bf16.steps, losses);
+    fmt::print("{}: relative difference of losses {:.2e}\n", recipe, difference);
+    EXPECT_LE(difference, 1e-3) << recipe;
+    EXPECT_GT(difference, 0) << recipe << ": the key has no effect";
+  }
+}
+
 }  // namespace
 }  // namespace octet::test

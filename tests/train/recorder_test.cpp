@@ -23,14 +23,14 @@ class RecorderTest : public SmallRuns {
     for (const Slab& slab : engine_.model().parameters().slabs()) {
       for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
         if (slab.parameters()[i].name != name) continue;
-        const Tensor view = slab.view(i).gradient.row_range(begin, rows);
+        const Tensor view = slab.gradient(i).row_range(begin, rows);
         return {static_cast<const std::byte*>(view.raw()), view.bytes()};
       }
     }
     throw Failure("the small model has no {}", name);
   }
 
-  Engine engine_ = small_engine(small_config().config);
+  Engine engine_ = small_engine(small_config().config, true);
 };
 
 TEST_F(RecorderTest, KeepsGradientsAndWeightsUnderTheirCheckpointNames) {

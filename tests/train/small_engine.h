@@ -38,10 +38,10 @@ inline LoadedConfig small_config(const std::vector<std::string>& overrides = {})
 }
 
 /// An engine with initial weights and tokens of its own: ready for compute_gradients().
-inline Engine small_engine(const Config& config) {
+inline Engine small_engine(const Config& config, bool keeps_gradients = false) {
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
-  Engine engine(config, std::move(backend), std::move(model));
+  Engine engine(config, std::move(backend), std::move(model), keeps_gradients);
   engine.allocate();
   engine.model().parameters().initialize(engine.backend().device(), 1);
   engine.weights_changed();

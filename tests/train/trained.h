@@ -27,8 +27,9 @@ Trained train_with(Engine& engine, const Compute& compute, int steps = 3) {
     const StepOutcome outcome = compute(engine, step);
     trained.losses.push_back(outcome.loss);
     trained.norms.push_back(outcome.grad_norm);
-    for (const Slab& slab : engine.model().parameters().slabs())
-      trained.gradients.push_back(bytes_of(slab.gradients()));
+    for (const Slab& slab : engine.model().parameters().slabs()) {
+      for (const Tensor& gradients : slab.gradients()) trained.gradients.push_back(bytes_of(gradients));
+    }
     engine.update(step, 1e-2, outcome.grad_norm);
   }
   for (const Slab& slab : engine.model().parameters().slabs()) trained.parameters.push_back(bytes_of(slab.values()));

@@ -226,9 +226,9 @@ TEST(Watch, ShowsTheMaximumOf448WhereItIsAndNowhereElse) {
 // --------------------------------------------------------------------------------------------------
 
 TEST(Watch, IsPlannedOnlyWhereItIsWanted) {
-  EXPECT_TRUE(watching_engine({}, "rowwise", true).plan().programs.contains("watch"));
+  EXPECT_TRUE(watching_engine({}, "rowwise", true).plan().programs.contains("watched_step"));
   const Engine plain = watching_engine({}, "rowwise", false);
-  EXPECT_FALSE(plain.plan().programs.contains("watch"));
+  EXPECT_FALSE(plain.plan().programs.contains("watched_step"));
 }
 
 TEST(Watch, LooksAtTheFirstMicroBatchAlone) {

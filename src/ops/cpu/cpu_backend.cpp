@@ -276,8 +276,10 @@ void sum_floats(Device& device, const SumFloats& op, Workspace) {
 
 void sum_of_squares(Device& device, const SumOfSquares& op, Workspace) {
   const CpuDevice& self = cpu(device);
-  *op.total += ordered_sum(self, op.count,
-                           [&](Index begin, Index end) { return self.kernels().sum_of_squares(op.x, begin, end); });
+  *op.total += ordered_sum(self, op.count, [&](Index begin, Index end) {
+    return op.dtype == DType::bf16 ? self.kernels().sum_of_squares_bf16(static_cast<const bf16*>(op.x), begin, end)
+                                   : self.kernels().sum_of_squares_f32(static_cast<const float*>(op.x), begin, end);
+  });
 }
 
 void zero(Device& device, const Zero& op, Workspace) {

@@ -42,7 +42,8 @@ struct RowKernels {
   void (*column_sums)(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);  // +=
 
   // elements [begin, end)
-  double (*sum_of_squares)(const float* x, Index begin, Index end);
+  double (*sum_of_squares_bf16)(const bf16* x, Index begin, Index end);
+  double (*sum_of_squares_f32)(const float* x, Index begin, Index end);
   double (*sum)(const float* x, Index begin, Index end);
   Index (*find_non_finite_bf16)(const bf16* x, Index begin, Index end);  // -1 where all are finite
   Index (*find_non_finite_f32)(const float* x, Index begin, Index end);

@@ -52,9 +52,8 @@ bool operands_aligned(const AdamW& op, const Extent& extent) {
          is_aligned(op.gradient) && is_aligned(op.m) && is_aligned(op.v);
 }
 
-const char* kernel_of(const AdamW& op) {
-  if (op.has_master) return op.moments == DType::bf16 ? "adamw_master_bf16" : "adamw_master_f32";
-  return op.moments == DType::bf16 ? "adamw_alone_bf16" : "adamw_alone_f32";
+std::string kernel_of(const AdamW& op) {
+  return fmt::format("adamw_{}_{}_{}", op.has_master ? "master" : "alone", name(op.gradients), name(op.moments));
 }
 
 }  // namespace

@@ -37,17 +37,19 @@ std::size_t workspace_for(Index bytes) {
   return cutter.used();
 }
 
-/// total[0] += scale * what the kernel makes of x [count].
-void sum_into(const Device& device, const char* kernel, const float* x, Index count, double scale, double* total,
-              Workspace workspace) {
+/// total[0] += scale * what the kernel makes of x [count], which takes `bytes`.
+void sum_into(const Device& device, const char* kernel, const void* x, Index count, Index bytes, double scale,
+              double* total, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
-  const auto [blocks, partials, shape] = plan<double>(count * 4, cutter);
+  const auto [blocks, partials, shape] = plan<double>(bytes, cutter);
   gpu(device).launch(kernel, shape, kernels::SumPartials{x, partials, count, is_aligned(x)});
   gpu(device).launch("finish_sum", {.threads = kThreads},
                      kernels::FinishSum{partials, total, scale, static_cast<int>(blocks)});
 }
 
-Index bytes_of(const FindNonFinite& op) {
+/// Of an op over one tensor of either dtype.
+template <typename Op>
+Index bytes_of(const Op& op) {
   return op.count * static_cast<Index>(size_of(op.dtype));
 }
 
@@ -79,15 +81,16 @@ std::size_t sum_floats_workspace(const Device&, const SumFloats& op) {
 }
 
 void sum_floats(Device& device, const SumFloats& op, Workspace workspace) {
-  sum_into(device, "sum_floats", op.x, op.count, op.scale, op.total, workspace);
+  sum_into(device, "sum_floats", op.x, op.count, op.count * 4, op.scale, op.total, workspace);
 }
 
 std::size_t sum_of_squares_workspace(const Device&, const SumOfSquares& op) {
-  return workspace_for<double>(op.count * 4);
+  return workspace_for<double>(bytes_of(op));
 }
 
 void sum_of_squares(Device& device, const SumOfSquares& op, Workspace workspace) {
-  sum_into(device, "sum_of_squares", op.x, op.count, 1, op.total, workspace);
+  sum_into(device, op.dtype == DType::bf16 ? "sum_of_squares_bf16" : "sum_of_squares_f32", op.x, op.count, bytes_of(op),
+           1, op.total, workspace);
 }
 
 std::size_t find_non_finite_workspace(const Device&, const FindNonFinite& op) {
@@ -116,13 +119,13 @@ void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
 
 std::size_t difference_workspace(const Device&, const Difference& op) {
   WorkspaceCutter cutter;
-  (void)cutter.take<double>(2 * parts(op.count * static_cast<Index>(size_of(op.dtype))));
+  (void)cutter.take<double>(2 * parts(bytes_of(op)));
   return cutter.used();
 }
 
 void difference(Device& device, const Difference& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
-  const Index blocks = parts(op.count * static_cast<Index>(size_of(op.dtype)));
+  const Index blocks = parts(bytes_of(op));
   auto* partials = cutter.take<double>(2 * blocks);
   gpu(device).launch(op.dtype == DType::bf16 ? "difference_bf16" : "difference_f32",
                      {.blocks_x = static_cast<unsigned>(blocks), .threads = kThreads},

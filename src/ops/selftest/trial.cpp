@@ -135,4 +135,15 @@ void Trial::look_for_damage() {
   }
 }
 
+RoundedInput::RoundedInput(Trial& trial, std::string_view name, DType dtype, const std::vector<float>& exact) {
+  if (dtype == DType::f32) {
+    values = reference::widen(exact);
+    data = trial.input(name, exact);
+  } else {
+    const std::vector<bf16> rounded = round_to_bf16(reference::widen(exact));
+    values = reference::widen(rounded);
+    data = trial.input(name, rounded);
+  }
+}
+
 }  // namespace octet::ops::selftest

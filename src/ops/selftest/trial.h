@@ -146,4 +146,13 @@ class Trial {
   std::string failure_;
 };
 
+/// An input in either of two dtypes: what the op reads, and the numbers that it holds.
+struct RoundedInput {
+  /// `dtype` is f32 or bf16, to which `exact` is rounded.
+  RoundedInput(Trial& trial, std::string_view name, DType dtype, const std::vector<float>& exact);
+
+  const void* data = nullptr;
+  Vector values;
+};
+
 }  // namespace octet::ops::selftest

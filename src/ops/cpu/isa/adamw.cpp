@@ -74,11 +74,11 @@ struct Settings {
 };
 
 /// Elements [at, at + count), at most sixteen, with a random word in each lane.
-template <typename Moment, bool has_master>
+template <typename Gradient, typename Moment, bool has_master>
 [[gnu::always_inline]] inline void update(const AdamW& op, const Settings& set, Index at, Index count, U32 random) {
   auto* m_of = static_cast<Moment*>(op.m) + at;
   auto* v_of = static_cast<Moment*>(op.v) + at;
-  const F32 gradient = load(op.gradient + at, count) * set.clip;
+  const F32 gradient = load(static_cast<const Gradient*>(op.gradient) + at, count) * set.clip;
   const F32 m = load(m_of, count) * set.beta1 + gradient * (1.0F - set.beta1);
   const F32 v = load(v_of, count) * set.beta2 + gradient * gradient * (1.0F - set.beta2);
   const F32 step = (m / set.correction1) / (sqrt(v / set.correction2) + set.eps);
@@ -99,7 +99,7 @@ template <typename Moment, bool has_master>
   }
 }
 
-template <typename Moment, bool has_master>
+template <typename Gradient, typename Moment, bool has_master>
 [[gnu::always_inline]] inline void update_row(const AdamW& op, const Settings& set, Index row) {
   constexpr bool kRandom = !has_master || std::is_same_v<Moment, bf16>;
   const auto blocks_per_row = static_cast<std::uint64_t>((op.cols + 3) / 4);
@@ -110,12 +110,13 @@ template <typename Moment, bool has_master>
       fill(words, op.scalars->rounding_key, block, op.stream);
     }
     for (Index half = 0; half < kElements && col + half < op.cols; half += kLanes) {
-      update<Moment, has_master>(op, set, row * op.cols + col + half, op.cols - col - half, load_words(words + half));
+      update<Gradient, Moment, has_master>(op, set, row * op.cols + col + half, op.cols - col - half,
+                                           load_words(words + half));
     }
   }
 }
 
-template <typename Moment, bool has_master>
+template <typename Gradient, typename Moment, bool has_master>
 void update_rows(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima) {
   const StepScalars& step = *op.scalars;
   const Settings set{.correction1 = splat(step.bias_correction1),
@@ -127,7 +128,7 @@ void update_rows(const AdamW& op, Index begin, Index end, std::uint16_t* column_
                      .weight_decay = op.weight_decay,
                      .learning_rate = step.learning_rate * op.lr_scale};
   for (Index row = begin; row < end; ++row) {
-    update_row<Moment, has_master>(op, set, row);
+    update_row<Gradient, Moment, has_master>(op, set, row);
     if (!op.measures) continue;
     const bf16* weight = op.weight + row * op.cols;
     op.row_amax[row] = bf16{largest_magnitude(weight, op.cols)};
@@ -135,16 +136,23 @@ void update_rows(const AdamW& op, Index begin, Index end, std::uint16_t* column_
   }
 }
 
+template <typename Gradient, typename Moment>
+void update_parameter(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima) {
+  op.has_master ? update_rows<Gradient, Moment, true>(op, begin, end, column_maxima)
+                : update_rows<Gradient, Moment, false>(op, begin, end, column_maxima);
+}
+
+template <typename Gradient>
+void update_with(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima) {
+  op.moments == DType::bf16 ? update_parameter<Gradient, bf16>(op, begin, end, column_maxima)
+                            : update_parameter<Gradient, float>(op, begin, end, column_maxima);
+}
+
 }  // namespace
 
 void adamw(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima) {
-  if (op.moments == DType::bf16) {
-    op.has_master ? update_rows<bf16, true>(op, begin, end, column_maxima)
-                  : update_rows<bf16, false>(op, begin, end, column_maxima);
-  } else {
-    op.has_master ? update_rows<float, true>(op, begin, end, column_maxima)
-                  : update_rows<float, false>(op, begin, end, column_maxima);
-  }
+  op.gradients == DType::bf16 ? update_with<bf16>(op, begin, end, column_maxima)
+                              : update_with<float>(op, begin, end, column_maxima);
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA

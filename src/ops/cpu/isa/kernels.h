@@ -29,7 +29,8 @@ void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row);
 void fold_columns(const bf16* x, Index cols, std::uint16_t* maxima);
 
 void cross_entropy(const CrossEntropy& op, Index begin, Index end);
-double sum_of_squares(const float* x, Index begin, Index end);
+double sum_of_squares_bf16(const bf16* x, Index begin, Index end);
+double sum_of_squares_f32(const float* x, Index begin, Index end);
 double sum_of_floats(const float* x, Index begin, Index end);
 void adamw(const AdamW& op, Index begin, Index end, std::uint16_t* column_maxima);
 Index find_non_finite_bf16(const bf16* x, Index begin, Index end);

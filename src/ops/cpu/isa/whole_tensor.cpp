@@ -86,7 +86,16 @@ template <typename T, typename IsNonFinite>
 
 }  // namespace
 
-double sum_of_squares(const float* x, Index begin, Index end) {
+double sum_of_squares_bf16(const bf16* x, Index begin, Index end) {
+  Sums sums;
+  for (Index i = begin; i < end; i += kLanes) {
+    const SixteenDoubles wide(load(x + i, end - i));
+    sums.add(wide.half[0] * wide.half[0], wide.half[1] * wide.half[1]);
+  }
+  return sums.total();
+}
+
+double sum_of_squares_f32(const float* x, Index begin, Index end) {
   return sum_over(x, begin, end, [](F64 value) { return value * value; });
 }
 

@@ -54,14 +54,15 @@ void OpCheck<SumFloats>::run(Trial& trial, const SumCase& c) {
   trial.expect_near("total", total, want, 2 * static_cast<double>(c.count + 2) * kRoundoffF64 * terms);
 }
 
-void OpCheck<SumOfSquares>::run(Trial& trial, const SumCase& c) {
-  auto x = random_f32("x", c.count);
-  if (c.non_finite) add_non_finite(x);
+void OpCheck<SumOfSquares>::run(Trial& trial, const SumOfSquaresCase& c) {
+  auto x = random_f32("x", c.sum.count);
+  if (c.sum.non_finite) add_non_finite(x);
+  const RoundedInput input(trial, "x", c.dtype, x);
   const auto total = trial.updated("total", std::vector<double>{kInitialTotal});
-  trial.run(SumOfSquares{trial.input("x", x), total.data(), c.count});
+  trial.run(SumOfSquares{input.data, total.data(), c.sum.count, c.dtype});
 
-  const Vector want{kInitialTotal + reference::sum_of_squares(reference::widen(x))};
-  trial.expect_near("total", total, want, fraction(2 * static_cast<double>(c.count + 2) * kRoundoffF64, want));
+  const Vector want{kInitialTotal + reference::sum_of_squares(input.values)};
+  trial.expect_near("total", total, want, fraction(2 * static_cast<double>(c.sum.count + 2) * kRoundoffF64, want));
 }
 
 }  // namespace octet::ops::selftest

@@ -54,11 +54,29 @@ struct OpCheck<SumFloats> {
   static void run(Trial& trial, const SumCase& c);
 };
 
+struct SumOfSquaresCase {
+  SumCase sum;
+  DType dtype;
+
+  [[nodiscard]] std::string describe() const { return fmt::format("{} {}", name(dtype), sum.describe()); }
+};
+
+/// Every case in either dtype.
+template <std::size_t N>
+[[nodiscard]] constexpr auto sum_of_squares_cases(const std::array<SumCase, N>& cases) {
+  std::array<SumOfSquaresCase, N * 2> all{};
+  for (std::size_t i = 0; i < N; ++i) {
+    all[2 * i] = {cases[i], DType::f32};
+    all[2 * i + 1] = {cases[i], DType::bf16};
+  }
+  return all;
+}
+
 template <>
 struct OpCheck<SumOfSquares> {
-  static constexpr auto kCases = kSumCases;
-  static constexpr auto kThoroughCases = kThoroughSumCases;
-  static void run(Trial& trial, const SumCase& c);
+  static constexpr auto kCases = sum_of_squares_cases(kSumCases);
+  static constexpr auto kThoroughCases = sum_of_squares_cases(kThoroughSumCases);
+  static void run(Trial& trial, const SumOfSquaresCase& c);
 };
 
 }  // namespace octet::ops::selftest

@@ -96,15 +96,17 @@ void expect_weight_of(Trial& trial, std::span<const bf16> weight, std::span<cons
 }  // namespace
 
 std::string AdamWCase::describe() const {
-  return fmt::format("[{}, {}] {}, {} moments{}, step {}, weight decay {}, learning rate times {}{}", rows, cols,
-                     has_master ? "with a master" : "in bf16 alone", name(moments), measures ? ", measured" : "", step,
-                     weight_decay, lr_scale, non_finite ? ", NaN and infinity" : "");
+  return fmt::format("[{}, {}] {}, {} gradients, {} moments{}, step {}, weight decay {}, learning rate times {}{}",
+                     rows, cols, has_master ? "with a master" : "in bf16 alone", name(gradients), name(moments),
+                     measures ? ", measured" : "", step, weight_decay, lr_scale,
+                     non_finite ? ", NaN and infinity" : "");
 }
 
 void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
   const Index count = c.rows * c.cols;
-  auto gradient = random_f32("gradient", count);
-  if (c.non_finite) add_non_finite(gradient);
+  auto values = random_f32("gradient", count);
+  if (c.non_finite) add_non_finite(values);
+  const RoundedInput gradient(trial, "gradient", c.gradients, values);
   const StepScalars scalars = make_scalars(c.step);
   const Kept parameter(trial, c.has_master ? "master" : "weight", c.has_master ? DType::f32 : DType::bf16,
                        random_f32("master", count, 0.1));
@@ -115,7 +117,7 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
   const auto column_amax = trial.output<bf16>("column_amax", c.measures ? c.cols : 0);
   trial.run(AdamW{.master = c.has_master ? parameter.f32().data() : nullptr,
                   .weight = weight.data(),
-                  .gradient = trial.input("gradient", gradient),
+                  .gradient = gradient.data,
                   .m = m.data(),
                   .v = v.data(),
                   .scalars = trial.input("scalars", std::vector{scalars}),
@@ -124,6 +126,7 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
                   .rows = c.rows,
                   .cols = c.cols,
                   .stream = kStream,
+                  .gradients = c.gradients,
                   .moments = c.moments,
                   .has_master = c.has_master,
                   .measures = c.measures,
@@ -134,10 +137,9 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
                   .lr_scale = c.lr_scale});
 
   const AdamWState before{parameter.before(), m.before(), v.before()};
-  const Vector wide_gradient = reference::widen(gradient);
   const auto step = widen(scalars, c);
-  const AdamWState want = reference::adamw(before, wide_gradient, step);
-  const AdamWState terms = step_terms(before, wide_gradient, step);
+  const AdamWState want = reference::adamw(before, gradient.values, step);
+  const AdamWState terms = step_terms(before, gradient.values, step);
   const auto bits_of = [&](auto which) { return random_bits(c, scalars.rounding_key, which); };
   // A handful of roundings each; v squares the clipped gradient; the update divides m by the root of v.
   m.expect(trial, want.m, fraction(4 * kRoundoffF32, terms.m), bits_of(&RoundingBits::m));
@@ -161,10 +163,9 @@ void OpCheck<FindNonFinite>::run(Trial& trial, const FindNonFiniteCase& c) {
     x.back() = -std::numeric_limits<float>::infinity();
     x[c.first] = std::numeric_limits<float>::quiet_NaN();
   }
-  const void* data = c.dtype == DType::f32 ? static_cast<const void*>(trial.input("x", x))
-                                           : trial.input("x", round_to_bf16(reference::widen(x)));
+  const RoundedInput input(trial, "x", c.dtype, x);
   const auto first = trial.output<std::int64_t>("first", 1);
-  trial.run(FindNonFinite{data, first.data(), c.count, c.dtype});
+  trial.run(FindNonFinite{input.data, first.data(), c.count, c.dtype});
   trial.expect_same<std::int64_t>("first", first, {c.first});
 }
 

@@ -11,27 +11,26 @@ struct AdamWCase {
   float weight_decay, lr_scale;
   bool non_finite = false;
   bool has_master = true;
+  DType gradients = DType::f32;
   DType moments = DType::f32;
   bool measures = false;
 
   [[nodiscard]] std::string describe() const;
 };
 
-/// Every case with a master and without, with either kind of moments, measured and not.
+/// Every case with a master and without, with either kind of gradients and moments, measured and not.
 template <std::size_t N>
 [[nodiscard]] constexpr auto adamw_cases(const std::array<AdamWCase, N>& cases) {
-  std::array<AdamWCase, N * 8> all{};
+  constexpr unsigned kChoices = 16;
+  std::array<AdamWCase, N * kChoices> all{};
   std::size_t next = 0;
   for (AdamWCase c : cases) {
-    for (const bool has_master : {true, false}) {
-      for (const DType moments : {DType::f32, DType::bf16}) {
-        for (const bool measures : {false, true}) {
-          c.has_master = has_master;
-          c.moments = moments;
-          c.measures = measures;
-          all[next++] = c;
-        }
-      }
+    for (unsigned choice = 0; choice < kChoices; ++choice) {
+      c.has_master = (choice & 1U) == 0;
+      c.gradients = (choice & 2U) == 0 ? DType::f32 : DType::bf16;
+      c.moments = (choice & 4U) == 0 ? DType::f32 : DType::bf16;
+      c.measures = (choice & 8U) != 0;
+      all[next++] = c;
     }
   }
   return all;

@@ -16,13 +16,6 @@ std::vector<std::uint8_t> random_bytes(Index count) {
   return bytes;
 }
 
-/// As an input of the op's dtype, and what that holds.
-template <typename T>
-const T* put(Trial& trial, std::string_view name, const std::vector<T>& values, Vector& wide) {
-  wide = reference::widen(values);
-  return trial.input(name, values);
-}
-
 }  // namespace
 
 void OpCheck<Copy>::run(Trial& trial, const CopyCase& c) {
@@ -38,20 +31,11 @@ void OpCheck<Difference>::run(Trial& trial, const DifferenceCase& c) {
   for (Index i = 0; i < c.count; ++i) x[i] += wanted[i];
   if (c.non_finite) add_non_finite(x);
   const auto energies = trial.updated("energies", std::vector<double>{kInitialSignal, kInitialNoise});
-  Vector wide_wanted;
-  Vector wide_x;
-  const void* wanted_data = nullptr;
-  const void* x_data = nullptr;
-  if (c.dtype == DType::f32) {
-    wanted_data = put(trial, "reference", wanted, wide_wanted);
-    x_data = put(trial, "x", x, wide_x);
-  } else {
-    wanted_data = put(trial, "reference", round_to_bf16(reference::widen(wanted)), wide_wanted);
-    x_data = put(trial, "x", round_to_bf16(reference::widen(x)), wide_x);
-  }
-  trial.run(Difference{wanted_data, x_data, energies.data(), c.count, c.dtype});
+  const RoundedInput expected(trial, "reference", c.dtype, wanted);
+  const RoundedInput compared(trial, "x", c.dtype, x);
+  trial.run(Difference{expected.data, compared.data, energies.data(), c.count, c.dtype});
 
-  const reference::Energies sums = reference::difference(wide_wanted, wide_x);
+  const reference::Energies sums = reference::difference(expected.values, compared.values);
   const Vector want{kInitialSignal + sums.signal, kInitialNoise + sums.noise};
   // The oracle adds in double as well: its own error counts too.
   trial.expect_near("energies", energies, want, fraction(2 * static_cast<double>(c.count + 3) * kRoundoffF64, want));
