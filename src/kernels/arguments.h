@@ -183,8 +183,9 @@ struct CastTiles {
   std::int64_t rows;
   int cols;
   fp8::ScaleRule rule;
-  bool aligned;       // rows of x and of stored codes start at multiples of 16 and 8 bytes
-  bool rows_aligned;  // rows of transposed codes start at multiples of 16 bytes
+  int tiles_across, tiles;  // at least one, which makes the scales of slices that hold nothing
+  bool aligned;             // rows of x and of stored codes start at multiples of 16 and 8 bytes
+  bool rows_aligned;        // rows of transposed codes start at multiples of 16 bytes
 };
 
 /// Counts of |x * scale| above two limits, added to what is there.

@@ -68,11 +68,8 @@ struct TilePlace {
   Index first_row;
   int first_col;
 
-  OCTET_DEVICE TilePlace(const CastTiles& a, int tile) {
-    const int tiles_across = (a.cols + kTileCols - 1) / kTileCols;
-    first_row = Index{tile / tiles_across} * kTileRows;
-    first_col = tile % tiles_across * kTileCols;
-  }
+  OCTET_DEVICE TilePlace(const CastTiles& a, int tile)
+      : first_row(Index{tile / a.tiles_across} * kTileRows), first_col(tile % a.tiles_across * kTileCols) {}
 };
 
 /// Eight columns of four rows: thread t of a tile has columns 8 (t % 8) and rows 4 (t / 8) on.
@@ -234,7 +231,7 @@ OCTET_DEVICE void cast_tiles(const CastTiles& a) {
   TilePlace place(a, tile);
   ScaleMaker maker(a, place);
   ahead.ask(a, TilePart(place));
-  while (place.first_row < a.rows) {
+  while (tile < a.tiles) {
     scales.set(thread_index(), maker.make(a.rule));
     TilePart part(place);
     finish_copies();

@@ -119,15 +119,17 @@ std::size_t cast_workspace(const Device&, const Cast& op) {
 void cast(Device& device, const Cast& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const TensorScales scales = plan(op, cutter);
-  const Index tiles = Index{blocks_for(op.cols, kTileCols)} * blocks_for(op.rows, kTileRows);
+  const Index tiles_across = std::max(1U, blocks_for(op.cols, kTileCols));
+  const Index tiles = tiles_across * std::max(1U, blocks_for(op.rows, kTileRows));
   check(tiles < INT32_MAX - 65536, "a cast's tiles are counted in 32 bits");
-  gpu(device).launch("cast_tiles_" + std::string(fp8::name(op.rule.format())),
-                     {.blocks_x = blocks_for(tiles, kTilesPerBlock), .threads = 256},
-                     kernels::CastTiles{op.x, cast_side(gpu(device), op, op.as_stored, op.row_amax, scales.stored),
-                                        cast_side(gpu(device), op, op.transposed, op.column_amax, scales.transposed),
-                                        op.rows, static_cast<int>(op.cols), op.rule,
-                                        rows_aligned(op.x, op.cols) && is_aligned(op.as_stored.codes),
-                                        rows_aligned(op.transposed.codes, op.rows)});
+  gpu(device).launch(
+      "cast_tiles_" + std::string(fp8::name(op.rule.format())),
+      {.blocks_x = blocks_for(tiles, kTilesPerBlock), .threads = 256},
+      kernels::CastTiles{op.x, cast_side(gpu(device), op, op.as_stored, op.row_amax, scales.stored),
+                         cast_side(gpu(device), op, op.transposed, op.column_amax, scales.transposed), op.rows,
+                         static_cast<int>(op.cols), op.rule, static_cast<int>(tiles_across), static_cast<int>(tiles),
+                         rows_aligned(op.x, op.cols) && is_aligned(op.as_stored.codes),
+                         rows_aligned(op.transposed.codes, op.rows)});
 }
 
 }  // namespace octet::ops::gpu

@@ -70,6 +70,7 @@ void adamw(Device& device, const AdamW& op, Workspace workspace);
 // refusals.cpp: why the device cannot run an op at its sizes and formats, or null
 [[nodiscard]] const char* refuse_gemm(const Gemm& op);
 [[nodiscard]] const char* refuse_cast(const Cast& op);
+[[nodiscard]] const char* refuse_quantize_rows(const QuantizeRows& op);
 /// Of any op that leaves codes of its rows, `cols` long.
 [[nodiscard]] const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols);
 

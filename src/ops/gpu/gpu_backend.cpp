@@ -18,11 +18,7 @@ namespace {
 
 template <typename Op>
 const char* refuse_rows(const Op& op) {
-  if constexpr (requires { op.dim; }) {
-    return refuse_row_codes(op.codes, op.dim);
-  } else {
-    return refuse_row_codes(op.codes, op.cols);
-  }
+  return refuse_row_codes(op.codes, op.dim);
 }
 
 OpTable make_table() {
@@ -39,7 +35,7 @@ OpTable make_table() {
   std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
   std::get<Entry<SwigluForward>>(table) = {&swiglu_forward, &swiglu_forward_workspace, &refuse_rows<SwigluForward>};
   std::get<Entry<SwigluBackward>>(table) = {&swiglu_backward, &swiglu_backward_workspace, &refuse_rows<SwigluBackward>};
-  std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace, &refuse_rows<QuantizeRows>};
+  std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace, &refuse_quantize_rows};
   std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};
   std::get<Entry<Cast>>(table) = {&cast, &cast_workspace, &refuse_cast};
   std::get<Entry<CastStatistics>>(table) = {&cast_statistics, nullptr};
