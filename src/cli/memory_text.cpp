@@ -21,6 +21,18 @@ std::string recompute_name(const Config& config, Config::Recompute recompute) {
   return fmt::format("selective ({})", fmt::join(config.training.recompute_ops, ", "));
 }
 
+/// "bf16 where one product writes them (6.98 B elements), fp32 where they are sums in parts (1.05 B)".
+std::string gradients_text(const Engine& engine) {
+  const GradientElements elements = gradient_elements(engine.model().parameters());
+  const bool kept = engine.storage().gradient_life == GradientLife::run;
+  return fmt::format(
+      "gradients   {} where one product writes them ({} elements), fp32 where they are sums in parts ({})\n"
+      "            {}\n",
+      engine.storage().gradients == DType::bf16 ? "bf16" : "fp32",
+      count_text(static_cast<double>(elements.written_once)), count_text(static_cast<double>(elements.summed)),
+      kept ? "kept through the run" : "each block's live from its backward to its update");
+}
+
 std::string saved_inputs_text(const Config& config, const PlanChoices& choices) {
   if (choices.codes_save == 0) return {};
   const bool codes = config.precision.saved_inputs == Config::SavedInputs::codes;
@@ -46,18 +58,6 @@ std::string weight_codes_text(const Config& config, const PlanChoices& choices) 
   return fmt::format("weights     {} {} and {} {} of traffic to a step\n",
                      cached ? "codes cached; per_use would save" : "codes made per use, which saves",
                      bytes_of(choices.per_use_saves), cached ? "add" : "adds", bytes_text(choices.per_use_moves));
-}
-
-/// "bf16 where one product writes them (6.98 B elements), fp32 where they are sums in parts (1.05 B)".
-std::string gradients_text(const Engine& engine) {
-  const GradientElements elements = gradient_elements(engine.model().parameters());
-  const bool kept = engine.storage().gradient_life == GradientLife::run;
-  return fmt::format(
-      "gradients   {} where one product writes them ({} elements), fp32 where they are sums in parts ({})\n"
-      "            {}\n",
-      engine.storage().gradients == DType::bf16 ? "bf16" : "fp32",
-      count_text(static_cast<double>(elements.written_once)), count_text(static_cast<double>(elements.summed)),
-      kept ? "kept through the run" : "each block's live from its backward to its update");
 }
 
 std::string group_text(const ParameterGroupSize& size) {
@@ -113,8 +113,8 @@ std::string memory_text(const Engine& engine) {
   }
   text += fmt::format("  {:<14} {:>12}\n", "fragmentation", bytes_of(plan.arena_bytes - held));
   const SavedForBackward saved = saved_for_backward(plan);
-  return text +
-         fmt::format("  {} of it wait for backward, {} as FP8 codes\n", bytes_of(saved.bytes), bytes_of(saved.codes));
+  text += fmt::format("  {} of it wait for backward, {} as FP8 codes\n", bytes_of(saved.bytes), bytes_of(saved.codes));
+  return text + gradients_text(engine);
 }
 
 std::string choices_text(const Config& config, const PlanChoices& choices) {

@@ -8,10 +8,10 @@
 
 namespace octet::cli {
 
-/// The arena by class, and what waits in it for backward.
+/// The arena by class, what waits in it for backward, gradients' dtypes and lives.
 [[nodiscard]] std::string memory_text(const Engine& engine);
 [[nodiscard]] std::string choices_text(const Config& config, const PlanChoices& choices);
-/// Gradients' dtypes and lives, bytes per parameter, and the parameter groups.
+/// Bytes per parameter, and the parameter groups.
 [[nodiscard]] std::string optimizer_text(const Engine& engine, const Config& config);
 /// Plans for every card of kCards.
 [[nodiscard]] std::string cards_text(const Config& config);

@@ -95,13 +95,15 @@ TEST_F(Train, DryRunWeighsChoicesAndCards) {
 
 TEST_F(Train, DryRunNamesWhatMakesAPlanFit) {
   const Words large = {"train", OCTET_CONFIGS "/llama3_8b.toml", "--dry-run"};
-  const auto remedy = json_of(join({large, {"--json"}})).at("cards").at(1).at("remedy");
-  EXPECT_EQ(remedy.at("settings").dump(), R"({"precision.weight_codes":"per_use"})");
+  const auto remedy = json_of(join({large, {"--json"}})).at("cards").at(0).at("remedy");
+  EXPECT_EQ(remedy.at("settings").dump(),
+            R"({"precision.weight_codes":"per_use","training.recompute":"full","optimizer.gradients":"bf16"})");
   EXPECT_EQ(remedy.at("seq_len"), 8192);
   const std::string text = succeed(large);
   for (const char* part :
        {"wait for backward", "recompute   none", "2 groups: 130 parameters (8.03 B elements) decay 0.1",
-        "fit with precision.weight_codes = \"per_use\"", "up to 1 x 7168 tokens"}) {
+        "fit with precision.weight_codes = \"per_use\", training.recompute = \"full\"", "up to 1 x 8192 tokens",
+        "gradients   fp32 where one product writes them"}) {
     EXPECT_TRUE(contains(text, part));
   }
   EXPECT_TRUE(contains(succeed({"train", OCTET_CONFIGS "/llama3_70b.toml", "--dry-run"}), "shard over more GPUs"));

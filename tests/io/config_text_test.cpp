@@ -30,8 +30,9 @@ ConfigValue other_value(const ConfigField& field) {
 Config all_changed() {
   Config config;
   for (const ConfigField& field : config_fields()) field.set(config, other_value(field));
-  config.model.dim = 64;        // so that the heads divide it
-  config.training.steps = 102;  // so that a step is watched
+  config.model.dim = 64;                                  // so that the heads divide it
+  config.training.steps = 102;                            // so that a step is watched
+  config.optimizer.gradients = Config::StateDType::fp32;  // as those of several micro-batches are
   return config;
 }
 

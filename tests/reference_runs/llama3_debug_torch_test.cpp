@@ -70,7 +70,7 @@ TEST(Llama3DebugInBf16Gradients, LossesStayNearThoseOfFp32) {
     for (const StepOutcome& step : fp32.steps) losses.push_back(step.loss);
     const double difference = largest_relative_difference(bf16.steps, losses);
     fmt::print("{}: relative difference of losses {:.2e}\n", recipe, difference);
-    EXPECT_LE(difference, 1e-3) << recipe;
+    EXPECT_LE(difference, 5e-4) << recipe;  // measured: 5.5e-5 in bf16, 1.1e-4 in rowwise
     EXPECT_GT(difference, 0) << recipe << ": the key has no effect";
   }
 }

@@ -16,20 +16,21 @@ Steps steps_of(const std::filesystem::path& run) {
   return steps;
 }
 
+/// Rows [begin, begin + rows) of a parameter's gradient, as bytes.
+std::span<const std::byte> gradient_of(const Engine& engine, std::string_view name, std::int64_t begin,
+                                       std::int64_t rows) {
+  for (const Slab& slab : engine.model().parameters().slabs()) {
+    for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
+      if (slab.parameters()[i].name != name) continue;
+      const Tensor view = slab.gradient(i).row_range(begin, rows);
+      return {static_cast<const std::byte*>(view.raw()), view.bytes()};
+    }
+  }
+  throw Failure("the small model has no {}", name);
+}
+
 class RecorderTest : public SmallRuns {
  protected:
-  /// Rows [begin, begin + rows) of a parameter's gradient, as bytes.
-  std::span<const std::byte> gradient_of(std::string_view name, std::int64_t begin, std::int64_t rows) {
-    for (const Slab& slab : engine_.model().parameters().slabs()) {
-      for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
-        if (slab.parameters()[i].name != name) continue;
-        const Tensor view = slab.gradient(i).row_range(begin, rows);
-        return {static_cast<const std::byte*>(view.raw()), view.bytes()};
-      }
-    }
-    throw Failure("the small model has no {}", name);
-  }
-
   Engine engine_ = small_engine(small_config().config, true);
 };
 
@@ -43,11 +44,26 @@ TEST_F(RecorderTest, KeepsGradientsAndWeightsUnderTheirCheckpointNames) {
   const FileTensor* wk = file.find("gradient.layers.1.attention.wk.weight");
   ASSERT_NE(wk, nullptr);
   EXPECT_EQ(wk->shape, (std::vector<std::uint64_t>{16, 32}));  // one key head of 16, width 32
-  EXPECT_TRUE(std::ranges::equal(wk->bytes, gradient_of("layers.1.attention.wqkv.weight", 32, 16)));
+  EXPECT_TRUE(std::ranges::equal(wk->bytes, gradient_of(engine_, "layers.1.attention.wqkv.weight", 32, 16)));
   const FileTensor* gain = file.find("weight.layers.0.ffn_norm.weight");
   ASSERT_NE(gain, nullptr);
   EXPECT_EQ(gain->shape, (std::vector<std::uint64_t>{32}));
   EXPECT_TRUE(std::ranges::equal(gain->bytes, std::as_bytes(master_of(engine_, "layers.0.ffn_norm.weight"))));
+}
+
+TEST_F(RecorderTest, KeepsGradientsInTheDtypeTheyWereComputedIn) {
+  Engine engine = small_engine(small_config({"optimizer.gradients=bf16"}).config, true);
+  engine.update(1, 1e-2, engine.compute_gradients().grad_norm);
+  Recorder(path("run"), {true, false, 1}, engine.backend().device(), engine.model().parameters()).record(1);
+  const SafetensorsFile file = SafetensorsFile::open(path("run/records/step-000001.safetensors"));
+  const FileTensor* wo = file.find("gradient.layers.1.attention.wo.weight");
+  ASSERT_NE(wo, nullptr);
+  EXPECT_EQ(wo->dtype, FileDType::bf16);
+  EXPECT_TRUE(std::ranges::equal(wo->bytes, gradient_of(engine, "layers.1.attention.wo.weight", 0, 32)));
+  const FileTensor* gain = file.find("gradient.norm.weight");
+  ASSERT_NE(gain, nullptr);
+  EXPECT_EQ(gain->dtype, FileDType::f32);
+  EXPECT_TRUE(std::ranges::equal(gain->bytes, gradient_of(engine, "norm.weight", 0, 1)));
 }
 
 TEST_F(RecorderTest, KeepsTheModelsOrder) {

@@ -26,7 +26,7 @@ struct GemmCase {
 
 template <>
 struct OpCheck<Gemm> {
-  static constexpr std::array<GemmCase, 24> kCases{{
+  static constexpr std::array<GemmCase, 25> kCases{{
       {0, 8, 16, kBf16Side, kBf16Side, DType::bf16},
       {8, 0, 16, kBf16Side, kBf16Side, DType::f32},
       {3, 5, 0, kBf16Side, kBf16Side, DType::bf16},
@@ -38,6 +38,7 @@ struct OpCheck<Gemm> {
       {33, 65, 129, kBf16Transposed, kBf16Transposed, DType::f32, true},
       {131, 257, 96, kBf16Side, kBf16Side, DType::bf16},
       {259, 515, 64, kBf16Transposed, kBf16Transposed, DType::f32, true},
+      {259, 515, 64, kBf16Transposed, kBf16Transposed, DType::bf16},
       {9, 11, 40, kBf16Side, kBf16Side, DType::bf16, false, true},
       {1, 16, 16, {DType::e4m3fn, ScaleAxis::row}, {DType::e4m3fn, ScaleAxis::row}, DType::bf16},
       {16, 1, 1, {DType::e4m3fnuz, ScaleAxis::row}, {DType::e4m3fnuz, ScaleAxis::row}, DType::f32},
