@@ -10,6 +10,7 @@
 #include "model/llama.h"
 #include "model/shadow.h"
 #include "ops/executor.h"
+#include "train/captured_step.h"
 #include "train/parameter_groups.h"
 
 namespace octet {
@@ -72,14 +73,21 @@ class Engine {
   [[nodiscard]] std::int64_t tokens_per_micro_batch() const { return shape_.tokens(); }
   /// The work of one step, from the dry run, which takes every micro-batch for the first.
   [[nodiscard]] const Work& planned_work() const { return planned_work_; }
+  /// Which of the steps were replayed from graphs.
+  [[nodiscard]] const CapturedStep& captured_step() const { return captured_; }
+  /// What the host took to put the last step on the device's stream, with what it waited for room there, without the
+  /// waits for loss and norm. On a CPU it is the step.
+  [[nodiscard]] double host_seconds() const { return host_seconds_; }
 
  private:
   void take_persistent(Memory& memory);
-  [[nodiscard]] Batch micro_batch(std::int64_t index) const;
+  [[nodiscard]] Batch micro_batch() const;
+  void bring_tokens(std::int64_t index);
   [[nodiscard]] float gradient_scale() const;
   void run_micro_batch(std::int64_t index);
   void run_watched_micro_batch();
   [[nodiscard]] StepOutcome compute_gradients(bool watched);
+  void run_micro_batches(bool watched);
   void upload_tokens(std::int64_t count);
   void sum_gradient_squares();
   void run_optimizer();
@@ -104,8 +112,11 @@ class Engine {
   Buffer scalars_;                                   // ops::StepScalars
   std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
   CastCounts cast_counts_;
+  bool watches_casts_ = false;
   std::unique_ptr<Shadow> shadow_;  // null without precision.shadow
   WatchedLosses watched_losses_;
+  CapturedStep captured_;
+  double host_seconds_ = 0;
 };
 
 }  // namespace octet
