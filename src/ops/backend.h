@@ -65,7 +65,7 @@ class Device {
   virtual void replay(const Graph&) { throw Failure("{} captures no ops", description()); }
 
   /// Finds the fastest way of each product that has been run and keeps to it; a line for each choice. May overwrite
-  /// results.
+  /// results. Graphs keep what they were captured with.
   [[nodiscard]] virtual std::string tune() { return {}; }
 };
 

@@ -16,8 +16,8 @@ std::string_view name(StepPart part) {
 
 void CapturedStep::begin(bool one_by_one) {
   mode_ = !enabled_ || one_by_one ? Mode::one_by_one : next_;
-  launches_ = 0;
   if (mode_ == Mode::capture) parts_ = {};  // of a step that was left before its end
+  if (mode_ == Mode::capture || mode_ == Mode::replay) launches_ = 0;
 }
 
 void CapturedStep::run(StepPart which, ops::Executor& run, const std::function<void()>& ops) {

@@ -39,7 +39,7 @@ class CapturedStep {
   /// Whether the last step was replayed.
   [[nodiscard]] bool replayed() const { return mode_ == Mode::replay; }
   [[nodiscard]] std::int64_t replayed_steps() const { return replayed_steps_; }
-  /// Kernels, copies and clears of the last step's replays, which start a graph each.
+  /// Kernels, copies and clears that the graphs of the last such step started, one graph a part.
   [[nodiscard]] std::int64_t launches() const { return launches_; }
 
  private:
