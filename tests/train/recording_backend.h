@@ -31,6 +31,7 @@ class RecordingDevice final : public ops::Device {
  public:
   // What tests set and read.
   std::int64_t ops_run = 0;  ///< one by one
+  std::int64_t captures = 0;
   std::int64_t replays = 0;
   bool keeps_scalars = false;      ///< a fault: AdamW's scalars are those of the capture for good
   std::string_view cannot_record;  ///< an op whose capture fails
@@ -66,6 +67,7 @@ class RecordingDevice final : public ops::Device {
   }
   [[nodiscard]] std::unique_ptr<Graph> end_capture() override {
     capturing_ = false;
+    ++captures;
     return std::make_unique<RecordedOps>(std::exchange(recorded_, {}));
   }
   void abandon_capture() noexcept override {
