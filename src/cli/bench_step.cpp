@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -24,8 +23,7 @@ struct StepTimes {
   std::map<std::string_view, ops::OpTotals> ops;  ///< over all timed steps
   double op_seconds = 0;
   int steps = 0;
-  double host_share = 0;      ///< of the steps' time, which the host took to put them on the device's stream
-  std::int64_t launches = 0;  ///< of a step that is replayed from graphs; 0 where it is not
+  std::int64_t replayed = 0;  ///< launches of a step that is replayed from graphs; 0 where it is not
 
   [[nodiscard]] double share(std::initializer_list<std::string_view> names) const {
     double seconds = 0;
@@ -50,8 +48,7 @@ void random_tokens(Engine& engine, std::int64_t vocab, int step) {
 struct Rival {
   std::string recipe;
   Engine engine;
-  std::vector<double> seconds = {};
-  double host_seconds = 0;  ///< of the same steps
+  std::vector<double> seconds;
 };
 
 /// Random weights, those of the first block for all: as good for times, and made in a moment for the largest model.
@@ -77,7 +74,7 @@ Rival prepare(const std::filesystem::path& path, std::vector<std::string> overri
   const Config config = load_config(path, overrides).config;
   auto backend = make_backend(config);
   auto model = make_model(config, *backend);
-  Rival rival{recipe, Engine(config, std::move(backend), std::move(model))};
+  Rival rival{recipe, Engine(config, std::move(backend), std::move(model)), {}};
   rival.engine.allocate();
   initialize(rival.engine);
   rival.engine.weights_changed();
@@ -93,7 +90,6 @@ void run_step(Rival& rival, int step) {
   engine.update(step, kLearningRate, outcome.grad_norm);
   engine.backend().device().finish();
   rival.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  rival.host_seconds += engine.host_seconds();
 }
 
 StepTimes summarize(Rival& rival) {
@@ -104,10 +100,10 @@ StepTimes summarize(Rival& rival) {
   StepTimes times{.recipe = rival.recipe,
                   .median_ms = *middle * 1e3,
                   .ops = rival.engine.executor().totals(),
-                  .steps = static_cast<int>(seconds.size()),
-                  .host_share = rival.host_seconds / std::accumulate(seconds.begin(), seconds.end(), 0.0),
-                  .launches = rival.engine.captured_step().replayed() ? rival.engine.captured_step().launches() : 0};
+                  .steps = static_cast<int>(seconds.size())};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
+  const CapturedStep& step = rival.engine.captured_step();
+  if (step.replayed()) times.replayed = step.launches();
   return times;
 }
 
@@ -116,7 +112,6 @@ void run_steps(Rival& rival, int first, int last) {
     if (step == kWarmUp + 1) {
       rival.engine.executor().reset_totals();
       rival.seconds.clear();
-      rival.host_seconds = 0;
     }
     run_step(rival, step);
   }
@@ -153,15 +148,11 @@ std::pair<StepTimes, StepTimes> measure(const std::filesystem::path& path, const
 
 void describe(BenchReport& report, const StepTimes& times) {
   if (times.op_seconds == 0) {  // a GPU's ops were not timed
-    const std::string how =
-        times.launches > 0 ? fmt::format("{} launches replayed from graphs", times.launches) : std::string("op by op");
-    report.table += fmt::format("\n{}: {:.1f} ms per step, {}; the host takes {:.1f} % of it to start its work\n",
-                                times.recipe, times.median_ms, how, 100 * times.host_share);
-    report.json["recipes"].push_back({{"recipe", times.recipe},
-                                      {"ms_per_step", times.median_ms},
-                                      {"replayed", times.launches > 0},
-                                      {"launches", times.launches},
-                                      {"host_share", times.host_share}});
+    report.table += fmt::format(
+        "\n{}: {:.1f} ms per step, {}\n", times.recipe, times.median_ms,
+        times.replayed > 0 ? fmt::format("{} launches replayed from graphs", times.replayed) : std::string("op by op"));
+    report.json["recipes"].push_back(
+        {{"recipe", times.recipe}, {"ms_per_step", times.median_ms}, {"launches_replayed", times.replayed}});
     return;
   }
   const double elementwise =
@@ -188,11 +179,8 @@ void describe(BenchReport& report, const StepTimes& times) {
                    {"gflops", totals.flops / totals.seconds / 1e9},
                    {"gbytes_per_second", totals.bytes / totals.seconds / 1e9}});
   }
-  report.json["recipes"].push_back({{"recipe", times.recipe},
-                                    {"ms_per_step", times.median_ms},
-                                    {"replayed", false},
-                                    {"elementwise_share", elementwise},
-                                    {"ops", ops}});
+  report.json["recipes"].push_back(
+      {{"recipe", times.recipe}, {"ms_per_step", times.median_ms}, {"elementwise_share", elementwise}, {"ops", ops}});
 }
 
 }  // namespace

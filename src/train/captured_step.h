@@ -18,8 +18,8 @@ inline constexpr std::size_t kStepParts = 4;
 /// A graph has the arguments of its capture for good. So a part's ops depend on nothing that differs from step to step
 /// but device memory, whose addresses the plan fixes, and they neither wait nor copy between host and device.
 ///
-/// A step's parts are run alike, all by one or all replayed: memory that one requests may be given back by the next,
-/// and replays request none. What is at work while ops are replayed was counted by Memory::measured_peak before.
+/// A step's parts are run alike, all op by op or all replayed: memory that one requests may be given back by the next,
+/// and replays request none. What they work in has been counted by Memory::measured_peak before.
 class CapturedStep {
  public:
   /// Captures nothing.

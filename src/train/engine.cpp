@@ -1,6 +1,5 @@
 #include "train/engine.h"
 
-#include <chrono>
 #include <cmath>
 
 #include "core/random.h"
@@ -14,19 +13,6 @@ namespace {
 std::uint64_t rounding_key(std::int64_t seed, std::int64_t step) {
   return static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(step) * 0x9E3779B97F4A7C15U;
 }
-
-/// Adds the seconds that it lives.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(ops::TraceClock::now() - begin_).count(); }
-
- private:
-  double& seconds_;
-  ops::TraceClock::time_point begin_ = ops::TraceClock::now();
-};
 
 Work sum(const std::map<std::string_view, ops::OpTotals>& totals) {
   Work work;
@@ -168,20 +154,10 @@ StepOutcome Engine::compute_gradients(bool watched) {
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   ops::write_value(device, gradient_squares_.ptr<double>(), 0.0);
   captured_.begin(watched || watches_casts_ || run_.is_watched());
-  host_seconds_ = 0;
-  run_micro_batches(watched);
-  return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
-          std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
-}
-
-/// All of a step but its update.
-void Engine::run_micro_batches(bool watched) {
-  const Stopwatch stopwatch(host_seconds_);
   if (watched) {
     run_watched_micro_batch();
     const auto tokens = static_cast<double>(tokens_per_micro_batch());
-    watched_losses_ = {shadow_->loss_sum() / tokens,
-                       ops::read_value(backend_->device(), loss_sum_.ptr<double>()) / tokens};
+    watched_losses_ = {shadow_->loss_sum() / tokens, ops::read_value(device, loss_sum_.ptr<double>()) / tokens};
   } else {
     captured_.run(StepPart::first_micro_batch, run_, [this] { run_micro_batch(0); });
   }
@@ -190,6 +166,8 @@ void Engine::run_micro_batches(bool watched) {
     captured_.run(StepPart::later_micro_batch, run_, [this, i] { run_micro_batch(i); });
   }
   captured_.run(StepPart::gradient_norm, run_, [this] { sum_gradient_squares(); });
+  return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
+          std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
 
 void Engine::run_optimizer() {
@@ -237,7 +215,6 @@ void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
                                  static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step))),
                                  rounding_key(config_.training.seed, step)};
   backend_->device().upload(scalars_.tensor().raw(), &scalars, sizeof scalars);
-  const Stopwatch stopwatch(host_seconds_);
   captured_.run(StepPart::optimizer, run_, [this] { run_optimizer(); });
   captured_.end();
 }

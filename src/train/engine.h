@@ -75,9 +75,6 @@ class Engine {
   [[nodiscard]] const Work& planned_work() const { return planned_work_; }
   /// Which of the steps were replayed from graphs.
   [[nodiscard]] const CapturedStep& captured_step() const { return captured_; }
-  /// What the host took to put the last step on the device's stream, with what it waited for room there, without the
-  /// waits for loss and norm. On a CPU it is the step.
-  [[nodiscard]] double host_seconds() const { return host_seconds_; }
 
  private:
   void take_persistent(Memory& memory);
@@ -87,7 +84,6 @@ class Engine {
   void run_micro_batch(std::int64_t index);
   void run_watched_micro_batch();
   [[nodiscard]] StepOutcome compute_gradients(bool watched);
-  void run_micro_batches(bool watched);
   void upload_tokens(std::int64_t count);
   void sum_gradient_squares();
   void run_optimizer();
@@ -116,7 +112,6 @@ class Engine {
   std::unique_ptr<Shadow> shadow_;  // null without precision.shadow
   WatchedLosses watched_losses_;
   CapturedStep captured_;
-  double host_seconds_ = 0;
 };
 
 }  // namespace octet

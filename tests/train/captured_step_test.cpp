@@ -2,8 +2,13 @@
 // watches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ops/host_access.h"
 #include "train/recording_backend.h"
-#include "train/trained.h"
+#include "train/small_engine.h"
 
 namespace octet::test {
 namespace {
@@ -26,18 +31,38 @@ RecordingDevice& device_of(const Engine& engine) {
   return static_cast<RecordingDevice&>(engine.backend().device());
 }
 
-/// Steps on other tokens each; `before_step` sees the engine and the number of the step.
-template <typename BeforeStep>
-Trained train_watched(Engine& engine, const BeforeStep& before_step) {
-  const auto compute = [&](Engine& each, int step) {
-    before_step(each, step);
-    fill_tokens(each, step);
-    return each.compute_gradients();
-  };
-  return train_with(engine, compute, kSteps);
+void fill_tokens(Engine& engine, std::int32_t seed) {
+  std::ranges::generate(engine.inputs(), [&] { return seed = (seed * 37 + 11) % 256; });
+  std::ranges::generate(engine.targets(), [&] { return seed = (seed * 29 + 7) % 256; });
 }
 
-Trained train_on_tokens(Engine& engine) {
+/// What some steps leave behind. Gradients show in the norms and the parameters.
+struct Trajectory {
+  std::vector<double> losses, norms;
+  std::vector<std::vector<std::byte>> parameters;
+  friend bool operator==(const Trajectory&, const Trajectory&) = default;
+};
+
+/// Steps on other tokens each; `before_step` sees the engine and the number of the step.
+template <typename BeforeStep>
+Trajectory train_watched(Engine& engine, const BeforeStep& before_step) {
+  Trajectory trajectory;
+  for (int step = 1; step <= kSteps; ++step) {
+    before_step(engine, step);
+    fill_tokens(engine, step);
+    const StepOutcome outcome = engine.compute_gradients();
+    trajectory.losses.push_back(outcome.loss);
+    trajectory.norms.push_back(outcome.grad_norm);
+    engine.update(step, 1e-2, outcome.grad_norm);
+  }
+  for (const Slab& slab : engine.model().parameters().slabs()) {
+    const ops::HostBytes values(engine.backend().device(), slab.values());
+    trajectory.parameters.emplace_back(values.bytes().begin(), values.bytes().end());
+  }
+  return trajectory;
+}
+
+Trajectory train_on_tokens(Engine& engine) {
   return train_watched(engine, [](Engine&, int) {});
 }
 
@@ -135,7 +160,7 @@ class SilentTracer : public ops::Tracer {
 template <typename BeforeStep>
 std::vector<bool> replayed_steps(Engine& engine, const BeforeStep& before_step) {
   std::vector<bool> replayed;
-  const Trained watched = train_watched(engine, [&](Engine& each, int step) {
+  const Trajectory watched = train_watched(engine, [&](Engine& each, int step) {
     if (step > 1) replayed.push_back(each.captured_step().replayed());
     before_step(each, step);
   });
@@ -199,10 +224,10 @@ TEST(CapturedStep, RunsOpsOnceCastsAreCounted) {
 /// Gradients that no update follows, as of a step with a NaN that is left out, at any point.
 TEST(CapturedStep, OutlivesStepsWithoutAnUpdate) {
   Engine plain = plain_engine({});
-  const Trained expected = train_on_tokens(plain);
+  const Trajectory expected = train_on_tokens(plain);
   for (int left = 1; left <= 4; ++left) {
     Engine engine = recording_engine({});
-    const Trained trained = train_watched(engine, [left](Engine& each, int step) {
+    const Trajectory trained = train_watched(engine, [left](Engine& each, int step) {
       if (step == left) (void)each.compute_gradients();
     });
     EXPECT_EQ(trained, expected) << left;

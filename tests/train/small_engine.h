@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,15 +38,6 @@ inline LoadedConfig small_config(const std::vector<std::string>& overrides = {})
   return parse_config(kSmallConfig, "small.toml", overrides);
 }
 
-/// Other tokens for each seed.
-inline void fill_tokens(Engine& engine, std::int32_t seed) {
-  const auto fill = [](std::span<std::int32_t> tokens, std::int32_t first) {
-    std::ranges::generate(tokens, [&first] { return first = (first * 37 + 11) % 256; });
-  };
-  fill(engine.inputs(), seed);
-  fill(engine.targets(), seed + 1);
-}
-
 /// An engine with initial weights and tokens of its own: ready for compute_gradients().
 inline Engine small_engine(const Config& config, std::unique_ptr<ops::Backend> backend) {
   auto model = make_model(config, *backend);
@@ -53,9 +45,14 @@ inline Engine small_engine(const Config& config, std::unique_ptr<ops::Backend> b
   engine.allocate();
   engine.model().parameters().initialize(engine.backend().device(), 1);
   engine.weights_changed();
-  fill_tokens(engine, 1);
+  const auto fill = [](std::span<std::int32_t> tokens, std::int32_t first) {
+    std::ranges::generate(tokens, [&first] { return first = (first * 37 + 11) % 256; });
+  };
+  fill(engine.inputs(), 1);
+  fill(engine.targets(), 2);
   return engine;
 }
+
 inline Engine small_engine(const Config& config) {
   return small_engine(config, make_backend(config));
 }
