@@ -23,6 +23,7 @@ struct StepTimes {
   std::map<std::string_view, ops::OpTotals> ops;  ///< over all timed steps
   double op_seconds = 0;
   int steps = 0;
+  std::int64_t replayed = 0;  ///< launches of a step that is replayed from graphs; 0 where it is not
 
   [[nodiscard]] double share(std::initializer_list<std::string_view> names) const {
     double seconds = 0;
@@ -96,8 +97,13 @@ StepTimes summarize(Rival& rival) {
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());
   rival.engine.executor().settle_times();
-  StepTimes times{rival.recipe, *middle * 1e3, rival.engine.executor().totals(), 0, static_cast<int>(seconds.size())};
+  StepTimes times{.recipe = rival.recipe,
+                  .median_ms = *middle * 1e3,
+                  .ops = rival.engine.executor().totals(),
+                  .steps = static_cast<int>(seconds.size())};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
+  const CapturedStep& step = rival.engine.captured_step();
+  if (step.replayed()) times.replayed = step.launches();
   return times;
 }
 
@@ -142,8 +148,11 @@ std::pair<StepTimes, StepTimes> measure(const std::filesystem::path& path, const
 
 void describe(BenchReport& report, const StepTimes& times) {
   if (times.op_seconds == 0) {  // a GPU's ops were not timed
-    report.table += fmt::format("\n{}: {:.1f} ms per step\n", times.recipe, times.median_ms);
-    report.json["recipes"].push_back({{"recipe", times.recipe}, {"ms_per_step", times.median_ms}});
+    report.table += fmt::format(
+        "\n{}: {:.1f} ms per step, {}\n", times.recipe, times.median_ms,
+        times.replayed > 0 ? fmt::format("{} launches replayed from graphs", times.replayed) : std::string("op by op"));
+    report.json["recipes"].push_back(
+        {{"recipe", times.recipe}, {"ms_per_step", times.median_ms}, {"launches_replayed", times.replayed}});
     return;
   }
   const double elementwise =

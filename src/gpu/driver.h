@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 
+#include "core/graph.h"
+
 namespace octet::gpu {
 
 struct DeviceFacts {
@@ -38,15 +40,6 @@ struct LaunchShape {
 /// A moment in the stream's order.
 struct TimeMark {
   std::int64_t index = -1;
-};
-
-/// A captured sequence of work.
-class Graph {
- public:
-  Graph() = default;
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  virtual ~Graph() = default;
 };
 
 class Driver {
@@ -78,9 +71,12 @@ class Driver {
   [[nodiscard]] virtual double seconds(TimeMark from, TimeMark to) = 0;
   virtual void forget_marks() = 0;
 
-  /// What is put on the stream between the two is captured, not run.
+  /// What this thread puts on the stream between the two is captured, not run. In between only launches, copies within
+  /// the device and clears are allowed; other calls throw Failure, then or in `end_capture`. After any failure
+  /// `abandon_capture` leaves the stream as it was; it does nothing where no capture is under way.
   virtual void begin_capture() = 0;
   [[nodiscard]] virtual std::unique_ptr<Graph> end_capture() = 0;
+  virtual void abandon_capture() noexcept = 0;
   virtual void replay(const Graph& graph) = 0;
 
   /// The vendor's stream, for its libraries.

@@ -31,6 +31,7 @@ struct Config {
   enum class HeadPrecision { bf16, fp8 };
   enum class Accumulation { recipe, fast, full };
   enum class Shadow { none, bf16 };
+  enum class Graphs { automatic, off };
 
   struct RopeScaling {
     double factor = 1.0;
@@ -142,6 +143,7 @@ struct Config {
   struct Runtime {
     std::string device = "cpu";
     std::int64_t threads = 0;
+    Graphs graphs = Graphs::automatic;
     bool operator==(const Runtime&) const = default;
   };
 
@@ -197,6 +199,9 @@ constexpr auto config_choices(Config::Accumulation) {
 }
 constexpr auto config_choices(Config::Shadow) {
   return std::array<std::string_view, 2>{"none", "bf16"};
+}
+constexpr auto config_choices(Config::Graphs) {
+  return std::array<std::string_view, 2>{"auto", "off"};
 }
 
 /// The TOML name of a choice: config_name(Config::Decay::sqrt) is "sqrt".

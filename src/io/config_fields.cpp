@@ -251,6 +251,10 @@ std::vector<ConfigField> run_fields() {
                                               "where the run computes: cpu, cuda (the first GPU) or cuda:N"),
       field<&C::runtime, &C::Runtime::threads>("runtime.threads", optional, between(0, max_threads),
                                                "CPU threads; 0 takes every core"),
+      field<&C::runtime, &C::Runtime::graphs>(
+          "runtime.graphs", optional, any,
+          "auto: a GPU captures the work of a step once and then starts it with a call for each part, same losses; "
+          "off: op by op"),
   };
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/graph.h"
 #include "core/memory.h"
 #include "fp8/format_family.h"
 #include "ops/ops.h"
@@ -52,8 +53,19 @@ class Device {
   [[nodiscard]] virtual double seconds_between(std::int64_t, std::int64_t) { return 0; }
   virtual void forget_marks() {}
 
+  /// Whether ops can be captured: run between the two calls, they are kept instead, to be replayed. Ops must have been
+  /// run before, so that all they need is loaded; between the two the device takes nothing but ops, or `end_capture`
+  /// throws Failure. After any failure `abandon_capture` leaves the device as it was; it does nothing where no capture
+  /// is under way.
+  [[nodiscard]] virtual bool can_capture() const { return false; }
+  virtual void begin_capture() { throw Failure("{} captures no ops", description()); }
+  [[nodiscard]] virtual std::unique_ptr<Graph> end_capture() { throw Failure("{} captures no ops", description()); }
+  virtual void abandon_capture() noexcept {}
+  /// Runs the captured ops, in the order of the others.
+  virtual void replay(const Graph&) { throw Failure("{} captures no ops", description()); }
+
   /// Finds the fastest way of each product that has been run and keeps to it; a line for each choice. May overwrite
-  /// results.
+  /// results. Graphs keep what they were captured with.
   [[nodiscard]] virtual std::string tune() { return {}; }
 };
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "core/memory.h"
 #include "ops/backend.h"
@@ -22,6 +23,23 @@ struct OpTotals {
   double seconds = 0;  ///< wall time; zero in plans
 };
 
+/// What ops came to.
+struct OpCounts {
+  std::map<std::string_view, OpTotals> totals;
+  std::uint64_t fp8_codes_used = 0;
+
+  void add(const OpCounts& other) {
+    for (const auto& [op, more] : other.totals) {
+      OpTotals& total = totals[op];
+      total.calls += more.calls;
+      total.flops += more.flops;
+      total.bytes += more.bytes;
+      total.seconds += more.seconds;
+    }
+    fp8_codes_used += other.fp8_codes_used;
+  }
+};
+
 /// Sees every named tensor right after it was computed: "layers.0.attention.qkv", its values.
 using Observer = std::function<void(std::string_view name, const Tensor& tensor)>;
 
@@ -32,12 +50,12 @@ class Executor {
   template <typename Op>
   void operator()(const Op& op) {
     backend_->require<Op>();  // in a dry run too, so that a missing op is an error before the first step
-    OpTotals& totals = totals_[Op::name];
+    OpTotals& totals = counts_.totals[Op::name];
     totals.calls += 1;
     totals.flops += op.flops();
     totals.bytes += op.bytes();
     if constexpr (requires { op.is_fp8(); }) {
-      if (op.is_fp8()) fp8_codes_used_ += static_cast<std::uint64_t>(op.m * op.k + op.n * op.k);
+      if (op.is_fp8()) counts_.fp8_codes_used += static_cast<std::uint64_t>(op.m * op.k + op.n * op.k);
     }
     const std::size_t scratch_bytes = backend_->workspace_bytes(op);
     Buffer scratch;
@@ -81,18 +99,25 @@ class Executor {
   /// Waits, and adds the times of the ops since the last call to the totals.
   void settle_times() {
     ops::Device& device = backend_->device();
-    for (const Timed& timed : timed_) totals_[timed.op].seconds += device.seconds_between(timed.from, timed.to);
+    for (const Timed& timed : timed_) counts_.totals[timed.op].seconds += device.seconds_between(timed.from, timed.to);
     timed_.clear();
     device.forget_marks();
   }
 
-  [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return totals_; }
+  /// Whether anybody sees or times single ops, which therefore must be run one by one.
+  [[nodiscard]] bool is_watched() const { return tracer_ != nullptr || observer_ || times_ops_; }
+
+  [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return counts_.totals; }
   void reset_totals() {
     settle_times();
-    totals_.clear();
+    counts_.totals.clear();
   }
   /// FP8 codes that products have read so far: zero after a run in an FP8 recipe means that the recipe did nothing.
-  [[nodiscard]] std::uint64_t fp8_codes_used() const { return fp8_codes_used_; }
+  [[nodiscard]] std::uint64_t fp8_codes_used() const { return counts_.fp8_codes_used; }
+  /// All counts so far, which begin anew.
+  [[nodiscard]] OpCounts take_counts() { return std::exchange(counts_, {}); }
+  /// Ops that were run in another way.
+  void add_counts(const OpCounts& counts) { counts_.add(counts); }
 
  private:
   struct Timed {
@@ -124,8 +149,7 @@ class Executor {
   Memory* memory_;
   Observer observer_;
   Tracer* tracer_ = nullptr;
-  std::map<std::string_view, OpTotals> totals_;
-  std::uint64_t fp8_codes_used_ = 0;
+  OpCounts counts_;
   bool times_ops_ = false;
   std::vector<Timed> timed_;
 };

@@ -114,6 +114,7 @@ void Engine::allocate() {
   take_persistent(*memory);
   memory_ = std::move(memory);  // the planning Memory goes last: the buffers it gave out were just replaced
   model_->prepare(backend_->device());
+  captured_ = CapturedStep(config_.runtime.graphs == Config::Graphs::automatic && backend_->device().can_capture());
   host_inputs_.resize(static_cast<std::size_t>(tokens_per_step()));
   host_targets_.resize(host_inputs_.size());
 }
@@ -126,10 +127,17 @@ std::span<std::int32_t> Engine::targets() {
   return host_targets_;
 }
 
-Batch Engine::micro_batch(std::int64_t index) const {
-  const Tensor inputs = inputs_.tensor().row_range(index * shape_.batch, shape_.batch);
-  const Tensor targets = targets_.tensor().row_range(index * shape_.batch, shape_.batch);
-  return {shape_, inputs.ptr<std::int32_t>(), targets.ptr<std::int32_t>()};
+/// The tokens that every micro-batch and validation reads.
+Batch Engine::micro_batch() const {
+  return {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()};
+}
+
+/// The tokens of a later micro-batch to where the first's lay, so that one graph serves them all.
+void Engine::bring_tokens(std::int64_t index) {
+  for (const Buffer* tokens : {&inputs_, &targets_}) {
+    const Tensor from = tokens->tensor().row_range(index * shape_.batch, shape_.batch);
+    backend_->run(ops::Copy{from.raw(), tokens->tensor().raw(), static_cast<std::int64_t>(from.bytes())});
+  }
 }
 
 float Engine::gradient_scale() const {
@@ -139,14 +147,14 @@ float Engine::gradient_scale() const {
 void Engine::run_micro_batch(std::int64_t index) {
   const auto span = run_.phase("micro-batch");
   const auto program = enter("train");
-  model_->train(run_, micro_batch(index), gradient_scale(), index > 0, loss_sum_.ptr<double>());
+  model_->train(run_, micro_batch(), gradient_scale(), index > 0, loss_sum_.ptr<double>());
 }
 
 /// The first, in place of run_micro_batch(0).
 void Engine::run_watched_micro_batch() {
   const auto span = run_.phase("watched micro-batch");
   const auto program = enter("watch");
-  shadow_->train(run_, micro_batch(0), gradient_scale(), loss_sum_.ptr<double>());
+  shadow_->train(run_, micro_batch(), gradient_scale(), loss_sum_.ptr<double>());
 }
 
 /// The first `count` of inputs() and targets() to the device.
@@ -180,13 +188,19 @@ StepOutcome Engine::compute_gradients(bool watched) {
   upload_tokens(tokens_per_step());
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   ops::write_value(device, gradient_squares_.ptr<double>(), 0.0);
+  captured_.begin(watched || watches_casts_ || run_.is_watched());
   if (watched) {
     run_watched_micro_batch();
     const auto tokens = static_cast<double>(tokens_per_micro_batch());
     watched_losses_ = {shadow_->loss_sum() / tokens, ops::read_value(device, loss_sum_.ptr<double>()) / tokens};
+  } else {
+    captured_.run(StepPart::first_micro_batch, run_, [this] { run_micro_batch(0); });
   }
-  for (std::int64_t i = watched ? 1 : 0; i < config_.training.accumulate; ++i) run_micro_batch(i);
-  sum_gradient_squares();
+  for (std::int64_t i = 1; i < config_.training.accumulate; ++i) {
+    bring_tokens(i);
+    captured_.run(StepPart::later_micro_batch, run_, [this, i] { run_micro_batch(i); });
+  }
+  captured_.run(StepPart::gradient_norm, run_, [this] { sum_gradient_squares(); });
   return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
           std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
@@ -241,17 +255,19 @@ void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {
                                  static_cast<float>(1.0 - std::pow(adam.beta2, static_cast<double>(step))),
                                  rounding_key(config_.training.seed, step)};
   backend_->device().upload(scalars_.tensor().raw(), &scalars, sizeof scalars);
-  run_optimizer();
+  captured_.run(StepPart::optimizer, run_, [this] { run_optimizer(); });
+  captured_.end();
   discard();
 }
 
 void Engine::run_validation() {
   const ProgramScope program(*memory_, "validate");
-  model_->validate(run_, {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()}, loss_sum_.ptr<double>());
+  model_->validate(run_, micro_batch(), loss_sum_.ptr<double>());
 }
 
 void Engine::watch_casts() {
   model_->watch_casts(&cast_counts_);
+  watches_casts_ = true;
 }
 
 double Engine::validate() {

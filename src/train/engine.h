@@ -12,6 +12,7 @@
 #include "model/llama.h"
 #include "model/shadow.h"
 #include "ops/executor.h"
+#include "train/captured_step.h"
 #include "train/parameter_groups.h"
 
 namespace octet {
@@ -97,13 +98,16 @@ class Engine {
   [[nodiscard]] std::int64_t tokens_per_micro_batch() const { return shape_.tokens(); }
   /// The work of one step, from the dry run, which takes every micro-batch for the first.
   [[nodiscard]] const Work& planned_work() const { return planned_work_; }
+  /// Which of the steps were replayed from graphs.
+  [[nodiscard]] const CapturedStep& captured_step() const { return captured_; }
 
  private:
   [[nodiscard]] bool gradients_live_for_a_step() const { return storage_.gradient_life == GradientLife::step; }
   void begin_step(std::string_view program);
   [[nodiscard]] std::optional<ProgramScope> enter(std::string_view program);
   void take_persistent(Memory& memory);
-  [[nodiscard]] Batch micro_batch(std::int64_t index) const;
+  [[nodiscard]] Batch micro_batch() const;
+  void bring_tokens(std::int64_t index);
   [[nodiscard]] float gradient_scale() const;
   void run_micro_batch(std::int64_t index);
   void run_watched_micro_batch();
@@ -134,9 +138,11 @@ class Engine {
   Buffer scalars_;                                   // ops::StepScalars
   std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
   CastCounts cast_counts_;
+  bool watches_casts_ = false;
   std::unique_ptr<Shadow> shadow_;  // null without precision.shadow
   WatchedLosses watched_losses_;
   std::unique_ptr<StepMemory> step_memory_;  // between gradients and update, where gradients live for a step
+  CapturedStep captured_;
 };
 
 }  // namespace octet

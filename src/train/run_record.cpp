@@ -111,6 +111,11 @@ ordered_json describe_optimizer(const Engine& engine, const Config& config) {
       {"groups", groups}};
 }
 
+ordered_json describe_graphs(const Engine& engine) {
+  const CapturedStep& step = engine.captured_step();
+  return {{"enabled", step.enabled()}, {"replayed_steps", step.replayed_steps()}, {"launches", step.launches()}};
+}
+
 ordered_json describe_model(const Llama& model, std::int64_t seq_len) {
   return {{"parameters", model.parameters().count()}, {"flops_per_token", model.config().flops_per_token(seq_len)}};
 }
@@ -145,6 +150,7 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   run["precision"] = describe_precision(engine.model());
   run["memory"] = describe_memory(engine);
   run["optimizer"] = describe_optimizer(engine, config);
+  run["graphs"] = describe_graphs(engine);
   if (!facts.records.is_null()) run["records"] = facts.records;
   if (result) run["result"] = describe_result(*result);
   if (demonstrates_fault && engine.measured_peak() > 0) run["demonstration"] = describe_demonstration(engine, config);

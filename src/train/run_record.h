@@ -45,6 +45,9 @@ struct RunFacts {
 [[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
 /// What is kept of each parameter and how the parameters group: {"bytes_per_parameter", "groups": [...]}.
 [[nodiscard]] nlohmann::ordered_json describe_optimizer(const Engine& engine, const Config& config);
+/// How many steps were replayed since the run's last start, and what one of them starts: {"enabled", "replayed_steps",
+/// "launches"}.
+[[nodiscard]] nlohmann::ordered_json describe_graphs(const Engine& engine);
 /// {"parameters", "flops_per_token"}.
 [[nodiscard]] nlohmann::ordered_json describe_model(const Llama& model, std::int64_t seq_len);
 

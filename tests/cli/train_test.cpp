@@ -21,6 +21,7 @@ TEST_F(Train, LeavesAWholeRun) {
   EXPECT_EQ(run.at("command_line").at(1), "train");
   EXPECT_EQ(run.at("precision").at("layers_fp8"), 8);
   EXPECT_GT(run.at("result").at("fp8_codes_used").get<std::uint64_t>(), 0U);
+  EXPECT_EQ(run.at("graphs"), (nlohmann::json{{"enabled", false}, {"replayed_steps", 0}, {"launches", 0}})) << "a CPU";
   EXPECT_EQ(metrics_lines("run"), 6U);
   EXPECT_EQ(checkpoints("run").size(), 1U);
 }

@@ -51,7 +51,9 @@ struct CudaApi {
   decltype(&cuStreamSynchronize) stream_synchronize = nullptr;
   decltype(&cuStreamBeginCapture) begin_capture = nullptr;
   decltype(&cuStreamEndCapture) end_capture = nullptr;
+  decltype(&cuGraphGetNodes) graph_get_nodes = nullptr;
   decltype(&cuGraphInstantiateWithFlags) graph_instantiate = nullptr;
+  decltype(&cuGraphUpload) graph_upload = nullptr;
   decltype(&cuGraphLaunch) graph_launch = nullptr;
   decltype(&cuGraphExecDestroy) graph_exec_destroy = nullptr;
   decltype(&cuGraphDestroy) graph_destroy = nullptr;
@@ -94,7 +96,9 @@ struct CudaApi {
     bind("cuStreamSynchronize", stream_synchronize);
     bind("cuStreamBeginCapture_v2", begin_capture);
     bind("cuStreamEndCapture", end_capture);
+    bind("cuGraphGetNodes", graph_get_nodes);
     bind("cuGraphInstantiateWithFlags", graph_instantiate);
+    bind("cuGraphUpload", graph_upload);
     bind("cuGraphLaunch", graph_launch);
     bind("cuGraphExecDestroy", graph_exec_destroy);
     bind("cuGraphDestroy", graph_destroy);
@@ -189,19 +193,6 @@ DeviceFacts facts_of(const CudaApi& api, int index) {
           .runtime = fmt::format("CUDA {}.{}, {}", version / 1000, version % 1000 / 10, api.library.path())};
 }
 
-class CudaGraph final : public Graph {
- public:
-  CudaGraph(std::shared_ptr<const CudaApi> api, CUgraphExec exec) : api_(std::move(api)), exec_(exec) {}
-  CudaGraph(const CudaGraph&) = delete;
-  CudaGraph& operator=(const CudaGraph&) = delete;
-  ~CudaGraph() override { api_->graph_exec_destroy(exec_); }
-  [[nodiscard]] CUgraphExec exec() const { return exec_; }
-
- private:
-  std::shared_ptr<const CudaApi> api_;
-  CUgraphExec exec_;
-};
-
 /// The primary context, which vendor libraries share.
 class Context {
  public:
@@ -220,13 +211,43 @@ class Context {
   }
 
   [[nodiscard]] const CudaApi& api() const { return *api_; }
-  [[nodiscard]] const std::shared_ptr<const CudaApi>& shared_api() const { return api_; }
   [[nodiscard]] CUstream stream() const { return stream_; }
 
  private:
   std::shared_ptr<const CudaApi> api_;
   CUdevice device_ = 0;
   CUstream stream_ = nullptr;
+};
+
+/// What a capture has left, made ready to run.
+class CudaGraph final : public Graph {
+ public:
+  /// Frees `captured`. Throws Failure where the device cannot hold what is to be run.
+  CudaGraph(std::shared_ptr<const Context> context, CUgraph captured) : context_(std::move(context)) {
+    std::size_t nodes = 0;
+    CUresult result = api().graph_get_nodes(captured, nullptr, &nodes);
+    if (result == CUDA_SUCCESS) result = api().graph_instantiate(&exec_, captured, 0);
+    api().graph_destroy(captured);
+    api().check_result(result, "making a graph of what was captured");
+    launches_ = static_cast<std::int64_t>(nodes);
+    const CUresult uploaded = api().graph_upload(exec_, context_->stream());
+    if (uploaded == CUDA_SUCCESS) return;
+    api().graph_exec_destroy(exec_);
+    api().check_result(uploaded, "loading a graph");
+  }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  ~CudaGraph() override { api().graph_exec_destroy(exec_); }
+
+  [[nodiscard]] std::int64_t launches() const override { return launches_; }
+  [[nodiscard]] CUgraphExec exec() const { return exec_; }
+
+ private:
+  [[nodiscard]] const CudaApi& api() const { return context_->api(); }
+
+  std::shared_ptr<const Context> context_;
+  CUgraphExec exec_ = nullptr;
+  std::int64_t launches_ = 0;
 };
 
 CUdeviceptr address(const void* pointer) {
@@ -287,13 +308,8 @@ class CudaDriver final : public Driver {
   }
 
   void launch(Kernel kernel, const LaunchShape& shape, const void* arguments, std::size_t bytes) override {
-    constexpr unsigned kWithoutAsking = 32 << 10;  // 48 KiB with the arrays of fixed size
     auto* function = static_cast<CUfunction>(kernel.handle);
-    if (shape.shared_bytes > kWithoutAsking) {
-      api().check_result(api().function_set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                      static_cast<int>(shape.shared_bytes)),
-                         "asking for shared memory");
-    }
+    allow_shared(function, shape.shared_bytes);
     std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                                CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
     api().check_result(api().launch_kernel(function, shape.blocks_x, shape.blocks_y, 1, shape.threads, 1, 1,
@@ -323,16 +339,17 @@ class CudaDriver final : public Driver {
   void forget_marks() override { used_events_ = 0; }
 
   void begin_capture() override {
+    // Refuses what must not happen here, and leaves other threads, such as those of libraries, alone.
     api().check_result(api().begin_capture(stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "beginning a capture");
   }
   [[nodiscard]] std::unique_ptr<Graph> end_capture() override {
     CUgraph graph = nullptr;
     api().check_result(api().end_capture(stream(), &graph), "ending a capture");
-    CUgraphExec exec = nullptr;
-    const CUresult result = api().graph_instantiate(&exec, graph, 0);
-    api().graph_destroy(graph);
-    api().check_result(result, "instantiating a graph");
-    return std::make_unique<CudaGraph>(context_->shared_api(), exec);
+    return std::make_unique<CudaGraph>(context_, graph);
+  }
+  void abandon_capture() noexcept override {
+    CUgraph graph = nullptr;
+    if (api().end_capture(stream(), &graph) == CUDA_SUCCESS) api().graph_destroy(graph);
   }
   void replay(const Graph& graph) override {
     api().check_result(api().graph_launch(static_cast<const CudaGraph&>(graph).exec(), stream()), "starting a graph");
@@ -347,6 +364,18 @@ class CudaDriver final : public Driver {
   [[nodiscard]] std::shared_ptr<std::byte> owned(CUdeviceptr pointer) const {
     return {reinterpret_cast<std::byte*>(pointer),
             [context = context_](std::byte* memory) { context->api().mem_free(address(memory)); }};
+  }
+
+  /// Lets launches of the function have that much shared memory. What one was allowed stays: a graph may hold it.
+  void allow_shared(CUfunction function, unsigned bytes) {
+    constexpr unsigned kWithoutAsking = 32 << 10;  // 48 KiB with the arrays of fixed size
+    if (bytes <= kWithoutAsking) return;
+    unsigned& allowed = shared_bytes_[function];
+    if (bytes <= allowed) return;
+    api().check_result(api().function_set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                    static_cast<int>(bytes)),
+                       "asking for shared memory");
+    allowed = bytes;
   }
 
   void load(const KernelImage& image) {
@@ -386,6 +415,7 @@ class CudaDriver final : public Driver {
   std::shared_ptr<Context> context_;
   std::vector<CUmodule> modules_;
   std::map<std::string, Kernel, std::less<>> kernels_;
+  std::map<CUfunction, unsigned> shared_bytes_;  // allowed beyond what every kernel may have
   std::vector<CUevent> events_;
   std::size_t used_events_ = 0;
 };

@@ -37,6 +37,11 @@ class GpuDevice final : public Device {
     return driver_->seconds({from}, {to});
   }
   void forget_marks() override { driver_->forget_marks(); }
+  [[nodiscard]] bool can_capture() const override { return true; }
+  void begin_capture() override { driver_->begin_capture(); }
+  [[nodiscard]] std::unique_ptr<Graph> end_capture() override { return driver_->end_capture(); }
+  void abandon_capture() noexcept override { driver_->abandon_capture(); }
+  void replay(const Graph& graph) override { driver_->replay(graph); }
   [[nodiscard]] std::string tune() override { return products_->tune(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
