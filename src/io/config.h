@@ -141,6 +141,7 @@ struct Config {
   struct Runtime {
     std::string device = "cpu";
     std::int64_t threads = 0;
+    bool synchronous = false;
     bool operator==(const Runtime&) const = default;
   };
 

@@ -247,6 +247,9 @@ std::vector<ConfigField> run_fields() {
                                               "where the run computes: cpu, cuda (the first GPU) or cuda:N"),
       field<&C::runtime, &C::Runtime::threads>("runtime.threads", optional, between(0, max_threads),
                                                "CPU threads; 0 takes every core"),
+      field<&C::runtime, &C::Runtime::synchronous>(
+          "runtime.synchronous", optional, any,
+          "wait for a GPU after each op, so that a fault of it is found in its op; slow, and without effect on a CPU"),
   };
 }
 

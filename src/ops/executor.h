@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "core/memory.h"
@@ -20,6 +21,12 @@ struct OpTotals {
   double flops = 0;
   double bytes = 0;
   double seconds = 0;  ///< wall time; zero in plans
+};
+
+/// The op that was put on the device last.
+struct LastOp {
+  std::string_view name;  ///< empty before the first
+  std::string layer;      ///< that it lies in; empty where it lies in none
 };
 
 /// Sees every named tensor right after it was computed: "layers.0.attention.qkv", its values.
@@ -53,6 +60,8 @@ class Executor {
     }
     const Workspace workspace =
         scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
+    last_op_.name = Op::name;
+    last_op_.layer = layer_;
     if (backend_->device().host_memory()) {
       run_at_once(op, workspace, totals);
     } else {
@@ -74,7 +83,13 @@ class Executor {
   void set_tracer(Tracer* tracer) { tracer_ = tracer; }
   /// Scopes that a tracer sees ops in: `const auto span = run.phase("forward");`.
   [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, SpanKind::phase, name}; }
-  [[nodiscard]] Span layer(std::string_view name) const { return {tracer_, SpanKind::layer, name}; }
+  [[nodiscard]] Span layer(std::string_view name) { return {tracer_, SpanKind::layer, name, &layer_}; }
+
+  /// Where a DeviceFault came to light. It lies there if ops are waited for, else there or before.
+  [[nodiscard]] const LastOp& last_op() const { return last_op_; }
+  /// From here on a device that runs behind the host is waited for after each op.
+  void wait_for_each_op() { waits_ = true; }
+  [[nodiscard]] bool waits_for_each_op() const { return waits_; }
 
   /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op.
   void time_ops() { times_ops_ = true; }
@@ -114,10 +129,10 @@ class Executor {
 
   template <typename Op>
   void run_in_order(const Op& op, Workspace workspace) {
-    if (!times_ops_) return backend_->run(op, workspace);
-    const std::int64_t from = backend_->device().mark();
+    const std::int64_t from = times_ops_ ? backend_->device().mark() : 0;
     backend_->run(op, workspace);
-    timed_.push_back({Op::name, from, backend_->device().mark()});
+    if (times_ops_) timed_.push_back({Op::name, from, backend_->device().mark()});
+    if (waits_) backend_->device().finish();
   }
 
   const Backend* backend_;
@@ -126,7 +141,10 @@ class Executor {
   Tracer* tracer_ = nullptr;
   std::map<std::string_view, OpTotals> totals_;
   std::uint64_t fp8_codes_used_ = 0;
+  std::string_view layer_;  ///< the innermost that is being run
+  LastOp last_op_;
   bool times_ops_ = false;
+  bool waits_ = false;
   std::vector<Timed> timed_;
 };
 
