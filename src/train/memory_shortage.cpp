@@ -39,8 +39,8 @@ void check_memory(const Engine& engine, const Config& config) {
   const std::string remedy =
       fitting ? fmt::format("{} would take {:.2f} GiB", options_of(*fitting, config), gib(fitting->bytes + workspace))
               : "no setting makes it fit: choose a smaller model or a larger GPU";
-  throw UserError("the plan takes {:.2f} GiB, and {:.2f} GiB are free on {}: {}", gib(needed), gib(*free),
-                  engine.backend().name(), remedy);
+  throw UserError("the plan takes {:.2f} GiB, and {:.2f} GiB are free on {} (nvidia-smi shows what holds the rest): {}",
+                  gib(needed), gib(*free), engine.backend().name(), remedy);
 }
 
 }  // namespace octet

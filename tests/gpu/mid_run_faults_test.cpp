@@ -72,14 +72,14 @@ TEST_F(MidRunFaults, TheLastCheckpointStaysGood) {
   ASSERT_GT(each, 0);
   plan_fault("adamw", 4 * each + 1);
   expect_failure(run(),
-                 {"after 4 steps", "launching adamw", kLaunchFailed, "in AdamW of tok_embeddings or an op before",
+                 {"after 4 steps", "launching adamw", kLaunchFailed, "in adamw of tok_embeddings or an op before",
                   "runtime.synchronous = true", "the last checkpoint is run/checkpoints/", "--resume"});
   expect_to_go_on(4);
 }
 
 TEST_F(MidRunFaults, ALaunchThatFailsNamesItsOpAndLayer) {
   plan_fault("swiglu_forward", 2);
-  expect_failure(run(), {"launching swiglu_forward", kLaunchFailed, "in SwigluForward of layers.1 or an op before it"});
+  expect_failure(run(), {"launching swiglu_forward", kLaunchFailed, "in swiglu of layers.1 or an op before it"});
 }
 
 TEST_F(MidRunFaults, AFaultIsFoundAtTheNextWait) {
@@ -92,23 +92,22 @@ TEST_F(MidRunFaults, AFaultIsFoundAtTheNextWait) {
 
 TEST_F(MidRunFaults, OpByOpTheSameFaultIsFoundInItsOp) {
   plan_fault("swiglu_forward", 1, "700", true);
-  expect_failure(run(set("runtime.synchronous=true")),
-                 {"after 0 steps", kIllegalAddress, "in SwigluForward of layers.0;"});
+  expect_failure(run(set("runtime.synchronous=true")), {"after 0 steps", kIllegalAddress, "in swiglu of layers.0;"});
 }
 
 TEST_F(MidRunFaults, OutsideOfLayersNoneIsNamed) {
   plan_fault("cross_entropy", 1);
-  expect_failure(run(), {"in CrossEntropy or an op before it"});
+  expect_failure(run(), {"in cross_entropy or an op before it"});
 }
 
 TEST_F(MidRunFaults, MemoryThatFails) {
   plan_fault("adamw", 1, "214", true);
-  expect_failure(run(set("runtime.synchronous=true")), {"CUDA_ERROR_ECC_UNCORRECTABLE", "in AdamW of "});
+  expect_failure(run(set("runtime.synchronous=true")), {"CUDA_ERROR_ECC_UNCORRECTABLE", "in adamw of "});
 }
 
 TEST_F(MidRunFaults, AProductThatFails) {
   set_environment("OCTET_STANDIN_FAIL_PRODUCT", "1");
-  expect_failure(run(), {"cuBLASLt failed at a product", "CUBLAS_STATUS_EXECUTION_FAILED", "in Gemm of layers.0"});
+  expect_failure(run(), {"cuBLASLt failed at a product", "CUBLAS_STATUS_EXECUTION_FAILED", "in gemm of layers.0"});
 }
 
 /// The weights of the beginning are cast before the first step.
@@ -117,21 +116,29 @@ TEST_F(MidRunFaults, BeforeTheFirstStep) {
   expect_failure(run({"--recipe", "rowwise"}), {"after 0 steps", kLaunchFailed, "there is no checkpoint yet"});
 }
 
-/// Values travel to the device without an op; the destructor that sends them may be the first to hear of a fault.
-TEST_F(MidRunFaults, WhileACheckpointIsRead) {
+/// Weights travel to the device without an op, and each copy may be the first to hear of a fault.
+TEST_F(MidRunFaults, WhileWeightsAreSetOrRead) {
   succeed(run());
-  plan_fault("", 1, "700", true);
-  expect_failure(run({"--resume", "--recipe", "rowwise", "--set", "training.steps=8"}), {kIllegalAddress});
-  EXPECT_FALSE(checkpoints("run").empty());
+  set_environment("OCTET_STANDIN_ERROR", "700");
+  for (const int upload : {1, 2, 3, 5, 8, 13, 21, 34}) {
+    set_environment("OCTET_STANDIN_FAIL_UPLOAD", std::to_string(upload));
+    for (const Words& words : {run({"--resume", "--set", "training.steps=8"}), train_on_gpu("another")}) {
+      const Outcome outcome = octet(words);
+      EXPECT_EQ(outcome.exit_code, 1) << upload;
+      EXPECT_TRUE(contains(outcome.err, "octet: failed: after "));
+      EXPECT_TRUE(contains(outcome.err, "copying to the device: CUDA_ERROR_ILLEGAL_ADDRESS"));
+    }
+    fs::remove_all(path("another"));
+  }
 }
 
 TEST_F(MidRunFaults, GenerateNamesTheOpToo) {
-  succeed(run());
+  succeed(run({"--recipe", "bf16"}));
   plan_fault("attention_decode", 1);
   const Outcome outcome = octet({"generate", "run", "--prompt", "a"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_TRUE(contains(outcome.err, "octet: failed: the GPU failed at launching attention_decode"));
-  EXPECT_TRUE(contains(outcome.err, "in AttentionDecode of layers.0"));
+  EXPECT_TRUE(contains(outcome.err, "in attention_decode of layers.0"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 //   OCTET_STANDIN_CONTEXT=2         what making a context returns
 //   OCTET_STANDIN_KERNEL=adamw      launches of kernels whose names begin so are counted (default: all)
 //   OCTET_STANDIN_FAIL_LAUNCH=3     the third of them fails, and with it every later call, as on a GPU
+//   OCTET_STANDIN_FAIL_UPLOAD=3     the same of copies from the host
 //   OCTET_STANDIN_ERROR=700         with this error (default 719)
 //   OCTET_STANDIN_LATE=1            not at the launch but at the next wait
 #include <cuda.h>
@@ -58,6 +59,10 @@ class Gpu {
     hidden_ = late_;
     return hidden_ ? CUDA_SUCCESS : fault_;
   }
+  CUresult upload() {
+    if (++uploads_ == failing_upload_) fault_ = error_;
+    return go_on();
+  }
   /// Of a call that only puts work on the stream.
   [[nodiscard]] CUresult go_on() const { return hidden_ ? CUDA_SUCCESS : fault_; }
   CUresult wait() {
@@ -86,9 +91,11 @@ class Gpu {
  private:
   const std::string counted_ = text_setting("OCTET_STANDIN_KERNEL");
   const long failing_ = setting("OCTET_STANDIN_FAIL_LAUNCH", 0);
+  const long failing_upload_ = setting("OCTET_STANDIN_FAIL_UPLOAD", 0);
   const CUresult error_ = static_cast<CUresult>(setting("OCTET_STANDIN_ERROR", CUDA_ERROR_LAUNCH_FAILED));
   const bool late_ = setting("OCTET_STANDIN_LATE", 0) != 0;
   long launches_ = 0;
+  long uploads_ = 0;
   CUresult fault_ = CUDA_SUCCESS;
   bool hidden_ = false;  // nobody has waited since
   std::size_t free_ = static_cast<std::size_t>(setting("OCTET_STANDIN_MEMORY_MIB", 81920)) << 20U;
@@ -202,7 +209,7 @@ CUresult cuMemFree(CUdeviceptr pointer) {
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
   std::memcpy(memory_at(to), from, bytes);
-  return gpu().go_on();
+  return gpu().upload();
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
   std::memcpy(to, memory_at(from), bytes);

@@ -37,15 +37,17 @@ std::string StandInTest::text_for_library(const std::string& name) const {
   return path("").string();
 }
 
-nlohmann::json StandInTest::library(std::string_view name) const {
-  for (const auto& library : json_of({"info", "--json"}).at("gpu_libraries")) {
-    if (library.at("name") == name) return library;
+std::string StandInTest::library(std::string_view name, const char* what) const {
+  const nlohmann::json info = json_of({"info", "--json"});
+  for (const auto& library : info.at("gpu_libraries")) {
+    if (library.at("name") == name) return library.value(what, "");
   }
   return {};
 }
 
 std::string StandInTest::reason_left_out(std::string_view backend) const {
-  for (const auto& left_out : json_of({"info", "--json"}).at("left_out")) {
+  const nlohmann::json info = json_of({"info", "--json"});
+  for (const auto& left_out : info.at("left_out")) {
     if (left_out.at("backend") == backend) return left_out.at("reason");
   }
   return {};

@@ -33,9 +33,9 @@ class StandInTest : public CliTest {
   /// The words of a training on that GPU.
   [[nodiscard]] static Words train_on_gpu(std::string_view run, const Words& more = {});
   /// A directory that holds a text of this name where a library is expected.
-  [[nodiscard]] std::string text_for_library(const std::string& name) const;
-  /// What octet info says of a library: its version or its problem.
-  [[nodiscard]] nlohmann::json library(std::string_view name) const;
+  std::string text_for_library(const std::string& name) const;
+  /// What octet info says of a library: "version", "path" and "problem", each empty where it says none.
+  [[nodiscard]] std::string library(std::string_view name, const char* what) const;
   /// Why octet info leaves out a backend.
   [[nodiscard]] std::string reason_left_out(std::string_view backend) const;
 
