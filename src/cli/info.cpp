@@ -15,6 +15,12 @@
 namespace octet::cli {
 namespace {
 
+/// Where it is and of which version, or what to do about it.
+nlohmann::ordered_json describe(const gpu::VendorLibrary& library) {
+  if (!library.problem.empty()) return {{"name", library.name}, {"problem", library.problem}};
+  return {{"name", library.name}, {"version", library.version}, {"path", library.path}};
+}
+
 nlohmann::ordered_json gather() {
   const MachineFacts machine = machine_facts();
   const auto backend = ops::make_cpu_backend();
@@ -32,23 +38,30 @@ nlohmann::ordered_json gather() {
        {"matrix_products_reason", bf16_products ? "the processor multiplies bf16 (avx512_bf16 or AMX)"
                                                 : "the processor has no fast bf16 (avx512_bf16 or AMX), or "
                                                   "ONEDNN_MAX_CPU_ISA hides it"}}};
-  for (std::size_t i = 0; i < gpus.devices.size(); ++i) {
-    devices.push_back({{"name", fmt::format("cuda:{}", i)},
-                       {"description", gpus.devices[i]},
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
+  if (gpus.gpus.empty()) left_out.push_back({{"backend", "cuda"}, {"reason", gpus.problem}});
+  for (const ops::FoundGpu& gpu : gpus.gpus) {
+    if (!gpu.refusal.empty()) {
+      left_out.push_back({{"backend", gpu.name}, {"reason", gpu.refusal}});
+      continue;
+    }
+    devices.push_back({{"name", gpu.name},
+                       {"description", gpu.description},
                        {"fp8_formats", {"e4m3fn"}},
                        {"fp8_format_auto", "e4m3fn"},
                        {"matrix_products", "bf16"},
                        {"matrix_products_reason", "and FP8, by cuBLASLt"}});
   }
-  nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
-  if (gpus.devices.empty()) left_out.push_back({{"backend", "cuda"}, {"reason", gpus.problem}});
   left_out.push_back({{"backend", "hip"}, {"reason", "not part of this version"}});
+  nlohmann::ordered_json gpu_libraries = nlohmann::ordered_json::array();
+  for (const gpu::VendorLibrary& library : gpus.libraries) gpu_libraries.push_back(describe(library));
   return {{"version", kVersion},
           {"commit", kCommit},
           {"binary_hash", binary_hash()},
           {"machine", {{"cpu", machine.cpu}, {"cores", machine.cores}, {"memory_bytes", machine.memory_bytes}}},
           {"devices", devices},
           {"left_out", left_out},
+          {"gpu_libraries", gpu_libraries},
           {"libraries", library_versions()}};
 }
 
@@ -66,6 +79,13 @@ void print(const nlohmann::ordered_json& info) {
   }
   for (const auto& backend : info["left_out"]) {
     fmt::print("left out  {}: {}\n", text(backend["backend"]), text(backend["reason"]));
+  }
+  for (const auto& library : info["gpu_libraries"]) {
+    if (library.contains("problem")) {
+      fmt::print("missing   {}: {}\n", text(library["name"]), text(library["problem"]));
+    } else {
+      fmt::print("library   {}: {}, {}\n", text(library["name"]), text(library["version"]), text(library["path"]));
+    }
   }
   for (const auto& [name, version] : info["libraries"].items()) fmt::print("library   {}: {}\n", name, text(version));
 }

@@ -28,6 +28,12 @@ class Failure : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
+/// A device failed at work that was put on it. It may come to light later than the work at fault.
+class DeviceFault : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 /// Throws Failure with the place of the broken assumption.
 [[noreturn]] void check_failed(const char* must_hold, std::source_location where);
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "gpu/driver.h"
+#include "gpu/vendor_library.h"
 
 namespace octet::gpu {
 
@@ -65,5 +66,7 @@ struct FoundAttention {
 
 /// cuDNN on an open CUDA driver, which must outlive it. With `deterministic`, backward gives the same bits on each run.
 [[nodiscard]] FoundAttention find_cudnn_attention(const Driver& driver, bool deterministic);
+/// What find_cudnn_attention would find.
+[[nodiscard]] VendorLibrary survey_cudnn();
 
 }  // namespace octet::gpu

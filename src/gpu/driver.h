@@ -1,7 +1,7 @@
 // Driver: one GPU as the rest of the program sees it, whoever made it. Memory, kernels, order, time, captured graphs.
 //
 // Everything is put on one stream and happens in the order of the calls; only `download`, `finish` and `seconds` wait.
-// Errors of the device surface as Failure at the next call that waits.
+// Errors of the device surface as DeviceFault at a later call, at the latest at the next that waits.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,11 @@ struct DeviceFacts {
   std::size_t l2_bytes = 0;
   std::size_t shared_bytes = 0;  ///< the most that a block may have
   std::string runtime;           ///< "CUDA 13.0, /usr/lib/x86_64-linux-gnu/libcuda.so.1"
+};
+
+struct DeviceMemory {
+  std::size_t free_bytes = 0;  ///< at this moment; other programs may hold the rest
+  std::size_t total_bytes = 0;
 };
 
 /// A function of a loaded image.
@@ -50,6 +55,7 @@ class Driver {
   virtual ~Driver() = default;
 
   [[nodiscard]] virtual const DeviceFacts& facts() const = 0;
+  [[nodiscard]] virtual DeviceMemory memory() const = 0;
 
   /// Device memory for as long as the pointer lives. UserError, with what is free, where the device cannot give it.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
@@ -64,7 +70,7 @@ class Driver {
   [[nodiscard]] virtual Kernel kernel(const std::string& name) = 0;
   /// `arguments` is the one struct that every kernel takes by value.
   virtual void launch(Kernel kernel, const LaunchShape& shape, const void* arguments, std::size_t bytes) = 0;
-  /// Waits for all that was put on the stream; throws Failure where any of it failed.
+  /// Waits for all that was put on the stream; throws DeviceFault where any of it failed.
   virtual void finish() = 0;
 
   [[nodiscard]] virtual TimeMark mark() = 0;

@@ -1,6 +1,7 @@
 #include "gpu/dynamic_library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <link.h>
 
 #include <cstdlib>
@@ -20,8 +21,14 @@ std::string path_of(void* handle, const std::string& name) {
   return map->l_name;
 }
 
-void* open(const std::string& name) {
-  return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+/// A loaded library, or in `refusal`, the first time that there is one, what the loader has against a file that is
+/// there.
+void* open(const std::string& name, std::string& refusal) {
+  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr || !refusal.empty()) return handle;
+  const std::string message = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one for each thread
+  if (!message.starts_with(name + ": cannot open shared object file")) refusal = message;
+  return nullptr;
 }
 
 void add_if_there(std::vector<std::string>& directories, const fs::path& path) {
@@ -48,17 +55,18 @@ std::string environment(const char* name) {
 
 }  // namespace
 
-std::optional<DynamicLibrary> DynamicLibrary::find(std::span<const std::string_view> names,
-                                                   std::span<const std::string> directories) {
+LibrarySearch DynamicLibrary::find(std::span<const std::string_view> names, std::span<const std::string> directories) {
+  std::string refusal;
   for (const std::string_view name : names) {
     for (const std::string& directory : directories) {
       const std::string path = (fs::path(directory) / name).string();
-      if (void* handle = open(path)) return DynamicLibrary(handle, path_of(handle, path));
+      if (void* handle = open(path, refusal)) return {DynamicLibrary(handle, path_of(handle, path)), ""};
     }
     const std::string plain(name);
-    if (void* handle = open(plain)) return DynamicLibrary(handle, path_of(handle, plain));
+    if (void* handle = open(plain, refusal)) return {DynamicLibrary(handle, path_of(handle, plain)), ""};
   }
-  return std::nullopt;
+  if (refusal.empty()) return {std::nullopt, fmt::format("there is no {}", names.front())};
+  return {std::nullopt, fmt::format("{} cannot be loaded ({})", names.front(), refusal)};
 }
 
 DynamicLibrary::DynamicLibrary(DynamicLibrary&& other) noexcept
@@ -76,7 +84,8 @@ DynamicLibrary::~DynamicLibrary() {
 
 void* DynamicLibrary::address(const char* symbol) const {
   void* found = dlsym(handle_, symbol);
-  if (found == nullptr) throw UserError("{} has no {}: install a newer version of it", path_, symbol);
+  if (found == nullptr)
+    throw UserError("{} has no {}: it is too old or damaged, install a newer version of it", path_, symbol);
   return found;
 }
 

@@ -9,13 +9,14 @@
 
 namespace octet::gpu {
 
+struct LibrarySearch;
+
 /// Stays loaded as long as the object lives.
 class DynamicLibrary {
  public:
-  /// The first of `names` that the system's loader finds, or that lies in one of `directories`; nothing where none
-  /// does.
-  [[nodiscard]] static std::optional<DynamicLibrary> find(std::span<const std::string_view> names,
-                                                          std::span<const std::string> directories = {});
+  /// The first of `names` that lies in one of `directories`, or that the system's loader finds.
+  [[nodiscard]] static LibrarySearch find(std::span<const std::string_view> names,
+                                          std::span<const std::string> directories = {});
 
   DynamicLibrary(DynamicLibrary&& other) noexcept;
   DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
@@ -25,7 +26,7 @@ class DynamicLibrary {
 
   /// The file that was loaded.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Sets `function` to the symbol. Throws UserError, and names library and symbol, where it is too old to have it.
+  /// Sets `function` to the symbol. Throws UserError, and names library and symbol, where there is none.
   template <typename Function>
   void bind(const char* symbol, Function*& function) const {
     function = reinterpret_cast<Function*>(address(symbol));
@@ -40,6 +41,12 @@ class DynamicLibrary {
 
   void* handle_ = nullptr;
   std::string path_;
+};
+
+/// What a search for a library came to.
+struct LibrarySearch {
+  std::optional<DynamicLibrary> library;
+  std::string problem;  ///< without a library: that there is none of the first name, or why the file is of no use
 };
 
 /// Where PyPI's packages of NVIDIA keep their libraries, below every Python that this user is likely to run, after what

@@ -144,6 +144,7 @@ struct Config {
     std::string device = "cpu";
     std::int64_t threads = 0;
     Graphs graphs = Graphs::automatic;
+    bool synchronous = false;
     bool operator==(const Runtime&) const = default;
   };
 

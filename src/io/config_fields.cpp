@@ -255,6 +255,9 @@ std::vector<ConfigField> run_fields() {
           "runtime.graphs", optional, any,
           "auto: a GPU captures the work of a step once and then starts it with a call for each part, same losses; "
           "off: op by op"),
+      field<&C::runtime, &C::Runtime::synchronous>(
+          "runtime.synchronous", optional, any,
+          "wait for a GPU after each op, so that a fault of it is found in its op; slow, and without effect on a CPU"),
   };
 }
 

@@ -326,6 +326,7 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
 
 Residual LlamaBlock::decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
                             const KeyValueCache& cache) const {
+  const auto span = run.layer(name_);
   const std::int64_t capacity = cache.k.tensor().rows();
   Saved step;
   attention_norm(run, Pass::inference, std::move(in), step);

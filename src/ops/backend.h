@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ class Device {
   /// The FP8 formats the device computes with; both families for a CPU.
   [[nodiscard]] virtual std::vector<fp8::FormatFamily> families() const = 0;
   [[nodiscard]] virtual ArenaAllocator allocator() = 0;
+  /// Bytes of the allocator's memory that nobody holds; nothing where the system gives what there is, as on a CPU.
+  [[nodiscard]] virtual std::optional<std::size_t> free_bytes() const { return std::nullopt; }
   /// Memory that host and device address alike, for single ops with little data. The host reads it after `finish`.
   [[nodiscard]] virtual ArenaAllocator shared_allocator() { return allocator(); }
 
@@ -44,7 +47,7 @@ class Device {
   /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.
   virtual void upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   virtual void download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
-  /// Waits for all ops that were run. Throws Failure where the device failed at one.
+  /// Waits for all ops that were run. Throws DeviceFault where the device failed at one.
   virtual void finish() {}
 
   /// A moment in the order of the ops, for `seconds_between`; all of them are forgotten by `forget_marks`. For devices

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,12 @@ struct OpCounts {
   }
 };
 
+/// The op that was put on the device last.
+struct LastOp {
+  std::string_view name;  ///< empty before the first
+  std::string layer;      ///< that it lies in; empty where it lies in none
+};
+
 /// Sees every named tensor right after it was computed: "layers.0.attention.qkv", its values.
 using Observer = std::function<void(std::string_view name, const Tensor& tensor)>;
 
@@ -71,6 +78,8 @@ class Executor {
     }
     const Workspace workspace =
         scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
+    last_op_.name = Op::name;
+    last_op_.layer = layer_;
     if (backend_->device().host_memory()) {
       run_at_once(op, workspace, totals);
     } else {
@@ -92,7 +101,13 @@ class Executor {
   void set_tracer(Tracer* tracer) { tracer_ = tracer; }
   /// Scopes that a tracer sees ops in: `const auto span = run.phase("forward");`.
   [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, SpanKind::phase, name}; }
-  [[nodiscard]] Span layer(std::string_view name) const { return {tracer_, SpanKind::layer, name}; }
+  [[nodiscard]] Span layer(std::string_view name) { return {tracer_, SpanKind::layer, name, &layer_}; }
+
+  /// Where a DeviceFault came to light. It lies there if ops are waited for, else there or before.
+  [[nodiscard]] const LastOp& last_op() const { return last_op_; }
+  /// From here on a device that runs behind the host is waited for after each op.
+  void wait_for_each_op() { waits_ = true; }
+  [[nodiscard]] bool waits_for_each_op() const { return waits_; }
 
   /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op.
   void time_ops() { times_ops_ = true; }
@@ -104,8 +119,8 @@ class Executor {
     device.forget_marks();
   }
 
-  /// Whether anybody sees or times single ops, which therefore must be run one by one.
-  [[nodiscard]] bool is_watched() const { return tracer_ != nullptr || observer_ || times_ops_; }
+  /// Whether anybody sees, times or waits for single ops, which therefore must be run one by one.
+  [[nodiscard]] bool is_watched() const { return tracer_ != nullptr || observer_ || times_ops_ || waits_; }
 
   [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return counts_.totals; }
   void reset_totals() {
@@ -139,10 +154,10 @@ class Executor {
 
   template <typename Op>
   void run_in_order(const Op& op, Workspace workspace) {
-    if (!times_ops_) return backend_->run(op, workspace);
-    const std::int64_t from = backend_->device().mark();
+    const std::int64_t from = times_ops_ ? backend_->device().mark() : 0;
     backend_->run(op, workspace);
-    timed_.push_back({Op::name, from, backend_->device().mark()});
+    if (times_ops_) timed_.push_back({Op::name, from, backend_->device().mark()});
+    if (waits_) backend_->device().finish();
   }
 
   const Backend* backend_;
@@ -150,7 +165,10 @@ class Executor {
   Observer observer_;
   Tracer* tracer_ = nullptr;
   OpCounts counts_;
+  std::string_view layer_;  ///< the innermost that is being run
+  LastOp last_op_;
   bool times_ops_ = false;
+  bool waits_ = false;
   std::vector<Timed> timed_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -49,8 +50,9 @@ class HostElements {
   }
   HostElements(const HostElements&) = delete;
   HostElements& operator=(const HostElements&) = delete;
-  ~HostElements() {
-    if (!copy_.empty()) device_.upload(tensor_.raw(), copy_.data(), tensor_.bytes());
+  /// Throws where the device fails, unless another error is on its way.
+  ~HostElements() noexcept(false) {
+    if (!copy_.empty() && std::uncaught_exceptions() == 0) device_.upload(tensor_.raw(), copy_.data(), tensor_.bytes());
   }
 
   [[nodiscard]] std::span<T> elements() const { return view_; }

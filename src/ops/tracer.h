@@ -40,10 +40,14 @@ class Tracer {
   virtual void end_span() = 0;
 };
 
-/// A span for as long as a scope lasts, or until `next`. Costs nothing where nobody traces.
+/// A span for as long as a scope lasts, or until `next`. Costs nothing where nobody traces. `innermost`, where it is
+/// given, has the span's name for as long, and then again what it had before.
 class Span {
  public:
-  Span(Tracer* tracer, SpanKind kind, std::string_view name) : tracer_(tracer), kind_(kind) { begin(name); }
+  Span(Tracer* tracer, SpanKind kind, std::string_view name, std::string_view* innermost = nullptr)
+      : tracer_(tracer), kind_(kind), innermost_(innermost) {
+    begin(name);
+  }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
   ~Span() { end(); }
@@ -56,14 +60,18 @@ class Span {
 
  private:
   void begin(std::string_view name) {
+    if (innermost_ != nullptr) outer_ = std::exchange(*innermost_, name);
     if (tracer_ != nullptr) tracer_->begin_span(kind_, name);
   }
   void end() {
     if (tracer_ != nullptr) tracer_->end_span();
+    if (innermost_ != nullptr) *innermost_ = outer_;
   }
 
   Tracer* tracer_;
   SpanKind kind_;
+  std::string_view* innermost_;
+  std::string_view outer_;
 };
 
 }  // namespace octet::ops

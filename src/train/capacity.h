@@ -63,13 +63,14 @@ class CapacityPlanner {
   explicit CapacityPlanner(Config config) : config_(std::move(config)) {}
 
   [[nodiscard]] Capacity of(const Card& card);
+  /// The least drastic plan of at most `usable` bytes, op workspace not counted; nothing where no setting helps.
+  [[nodiscard]] std::optional<FittingPlan> find_remedy(std::size_t usable);
 
  private:
   [[nodiscard]] std::size_t planned_bytes(const Config& config);
   [[nodiscard]] Config with(const std::vector<Remedy>& remedies, const BatchShape& shape) const;
   [[nodiscard]] std::vector<Remedy> useful_remedies() const;
   [[nodiscard]] std::optional<BatchShape> largest_shape(const std::vector<Remedy>& remedies, std::size_t usable);
-  [[nodiscard]] std::optional<FittingPlan> find_remedy(std::size_t usable);
 
   Config config_;
   std::vector<std::pair<Config, std::size_t>> known_;

@@ -111,6 +111,7 @@ std::optional<ProgramScope> Engine::enter(std::string_view program) {
 void Engine::allocate() {
   auto memory = std::make_unique<Memory>(plan_, backend_->device().allocator());
   run_ = ops::Executor(*backend_, *memory);
+  if (config_.runtime.synchronous) run_.wait_for_each_op();
   take_persistent(*memory);
   memory_ = std::move(memory);  // the planning Memory goes last: the buffers it gave out were just replaced
   model_->prepare(backend_->device());

@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "data/byte_tokenizer.h"
 #include "train/checkpoint.h"
+#include "train/device_fault.h"
 #include "train/model_setup.h"
 
 namespace octet {
@@ -83,7 +84,20 @@ std::string Generator::generate(std::string_view prompt, const SamplingOptions& 
   prepare(std::min(total, config_.training.seq_len));
   on_text(prompt);
   ops::Executor run(*backend_, *memory_);
-  std::string text(prompt);
+  if (config_.runtime.synchronous) run.wait_for_each_op();
+  try {
+    return std::string(prompt) + continue_text(run, std::move(tokens), options, on_text);
+  } catch (const DeviceFault& fault) {
+    throw Failure("{}", describe_fault(fault, run));
+  }
+}
+
+std::string Generator::continue_text(ops::Executor& run, std::vector<std::int32_t> tokens,
+                                     const SamplingOptions& options,
+                                     const std::function<void(std::string_view)>& on_text) {
+  const ByteTokenizer tokenizer;
+  const std::int64_t total = std::ssize(tokens) + options.tokens;
+  std::string text;
   for (std::int64_t position = 0; position + 1 < total; ++position) {
     if (decoder_->length() == decoder_->capacity()) {
       decoder_->restart();

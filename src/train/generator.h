@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 #include <string_view>
 
 #include "io/config.h"
@@ -35,6 +36,10 @@ class Generator {
 
  private:
   void prepare(std::int64_t capacity);
+  /// Reads `tokens`, then writes on; what it wrote.
+  [[nodiscard]] std::string continue_text(ops::Executor& run, std::vector<std::int32_t> tokens,
+                                          const SamplingOptions& options,
+                                          const std::function<void(std::string_view)>& on_text);
 
   // Destroyed from the last to the first: buffers before the memory that they are of.
   std::filesystem::path checkpoint_;

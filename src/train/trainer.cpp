@@ -5,7 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "train/device_fault.h"
 #include "train/machine.h"
+#include "train/memory_shortage.h"
 #include "train/model_setup.h"
 #include "train/non_finite.h"
 #include "train/schedule.h"
@@ -56,6 +58,15 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
 
 TrainOutcome Trainer::train() {
   open_data();
+  try {
+    return begin_and_loop();
+  } catch (const DeviceFault& fault) {
+    if (directory_) record_failure();
+    throw Failure("{}", explain(fault));
+  }
+}
+
+TrainOutcome Trainer::begin_and_loop() {
   begin_or_resume();
   if (first_step_ > config_.training.steps) {
     throw UserError("{} has trained all its {} steps: raise training.steps to go on", request_.run_directory.string(),
@@ -74,6 +85,17 @@ TrainOutcome Trainer::train() {
     record_failure();
     throw;
   }
+}
+
+/// What the user hears of a fault: how far the run came, where the device failed, and how to go on.
+std::string Trainer::explain(const DeviceFault& fault) const {
+  const std::int64_t done = metrics_.empty() ? first_step_ - 1 : metrics_.back().step;
+  const auto checkpoints = list_checkpoints(request_.run_directory / "checkpoints");
+  const std::string go_on = checkpoints.empty()
+                                ? "there is no checkpoint yet: begin again with the same command and --resume auto"
+                                : fmt::format("the last checkpoint is {}: go on with the same command and --resume",
+                                              checkpoints.back().string());
+  return fmt::format("after {} steps: {}; {}", done, describe_fault(fault, engine_.executor()), go_on);
 }
 
 void Trainer::open_data() {
@@ -100,13 +122,15 @@ void Trainer::begin_or_resume() {
     throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto",
                     path.string());
   }
+  check_memory(engine_, config_);
+  engine_.allocate();  // before there is a directory, so that a device that is too small leaves none
   const bool resumes = request_.resume != Resume::never && !checkpoints.empty();
   if (!resumes && request_.resume == Resume::when_there && RunDirectory::holds_run(path)) {
     directory_.emplace(RunDirectory::resume(path, 0));  // it was stopped before its first checkpoint
   } else if (!resumes) {
     directory_.emplace(RunDirectory::create(path));
   }
-  engine_.allocate();
+  facts_ = gather_facts(request_.loaded, path, request_.command_line);
   const Parameters& parameters = engine_.model().parameters();
   if (resumes) {
     const TrainState state =
@@ -120,7 +144,6 @@ void Trainer::begin_or_resume() {
   engine_.weights_changed();
   if (request_.demonstrate_fault) engine_.watch_casts();
   if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
-  facts_ = gather_facts(request_.loaded, path, request_.command_line);
 }
 
 void Trainer::prepare_profile() {

@@ -62,11 +62,12 @@ class Trainer {
   Trainer(TrainRequest request, TrainListener& listener, std::function<int()> pending_signal);
 
   /// Trains to the last step or to an interruption, leaving a checkpoint either way. Throws UserError for bad input and
-  /// Failure where a NaN or inf stops the run; run.json then says "failed".
+  /// Failure where a NaN or inf or a fault of the device stops the run; run.json then says "failed".
   [[nodiscard]] TrainOutcome train();
 
  private:
   void open_data();
+  [[nodiscard]] TrainOutcome begin_and_loop();
   void begin_or_resume();
   void prepare_profile();
   void prepare_records();
@@ -84,6 +85,7 @@ class Trainer {
   void summarize(TrainOutcome& outcome) const;
   void write_status(const char* status, const std::optional<RunResult>& result);
   void record_failure();
+  [[nodiscard]] std::string explain(const DeviceFault& fault) const;
 
   TrainRequest request_;
   const Config& config_;

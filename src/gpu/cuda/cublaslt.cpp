@@ -19,6 +19,7 @@ namespace octet::gpu {
 namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
+constexpr std::size_t kOldestVersion = 120900;  // before, FP8 products had one scale for a whole operand
 constexpr int kMostProposals = 8;
 constexpr double kWorthwhile = 1.02;  // a choice that gains less is noise
 
@@ -26,6 +27,7 @@ constexpr double kWorthwhile = 1.02;  // a choice that gains less is noise
 struct Api {
   DynamicLibrary library;
   decltype(&cublasLtGetVersion) get_version = nullptr;
+  decltype(&cublasLtGetStatusName) get_status_name = nullptr;
   decltype(&cublasLtCreate) create = nullptr;
   decltype(&cublasLtDestroy) destroy = nullptr;
   decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
@@ -41,6 +43,7 @@ struct Api {
 
   explicit Api(DynamicLibrary found) : library(std::move(found)) {
     library.bind("cublasLtGetVersion", get_version);
+    library.bind("cublasLtGetStatusName", get_status_name);
     library.bind("cublasLtCreate", create);
     library.bind("cublasLtDestroy", destroy);
     library.bind("cublasLtMatmulDescCreate", desc_create);
@@ -54,11 +57,14 @@ struct Api {
     library.bind("cublasLtMatmulAlgoGetHeuristic", get_heuristic);
     library.bind("cublasLtMatmul", matmul);
   }
+
+  void check_status(cublasStatus_t status, const char* what) const {
+    if (status != CUBLAS_STATUS_SUCCESS) throw DeviceFault("cuBLASLt failed at {}: {}", what, get_status_name(status));
+  }
 };
 
-void check_status(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw Failure("cuBLASLt failed at {}: status {}", what, static_cast<int>(status));
+std::string version_text(std::size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
 cudaDataType_t data_type(DType dtype) {
@@ -105,7 +111,7 @@ class Plan {
  public:
   Plan(const Api& api, cublasLtHandle_t handle, const Product& p) : api_(api) {
     const bool fp8 = p.a.dtype != DType::bf16;
-    check_status(api_.desc_create(&desc_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
+    api_.check_status(api_.desc_create(&desc_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing a product");
     set(CUBLASLT_MATMUL_DESC_TRANSA, p.b.transposed ? CUBLAS_OP_N : CUBLAS_OP_T);
     set(CUBLASLT_MATMUL_DESC_TRANSB, p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (fp8) {
@@ -118,9 +124,9 @@ class Plan {
     }
     first_ = layout(p.b, p.n, p.k);
     second_ = layout(p.a, p.m, p.k);
-    check_status(api_.layout_create(&result_, data_type(p.d_dtype), static_cast<std::uint64_t>(p.n),
-                                    static_cast<std::uint64_t>(p.m), p.n),
-                 "describing a matrix");
+    api_.check_status(api_.layout_create(&result_, data_type(p.d_dtype), static_cast<std::uint64_t>(p.n),
+                                         static_cast<std::uint64_t>(p.m), p.n),
+                      "describing a matrix");
     propose(handle);
   }
   Plan(const Plan&) = delete;
@@ -140,16 +146,16 @@ class Plan {
     if (p.a.dtype != DType::bf16) set_scales(p);
     const float one = 1.0F;
     const float beta = p.accumulate ? 1.0F : 0.0F;
-    check_status(api_.matmul(handle, desc_, &one, p.b.data, first_, p.a.data, second_, &beta, p.d, result_, p.d,
-                             result_, &proposals_[static_cast<std::size_t>(chosen_)].algo, workspace, kWorkspaceBytes,
-                             static_cast<cudaStream_t>(stream)),
-                 "a product");
+    api_.check_status(api_.matmul(handle, desc_, &one, p.b.data, first_, p.a.data, second_, &beta, p.d, result_, p.d,
+                                  result_, &proposals_[static_cast<std::size_t>(chosen_)].algo, workspace,
+                                  kWorkspaceBytes, static_cast<cudaStream_t>(stream)),
+                      "a product");
   }
 
  private:
   template <typename T>
   void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
-    check_status(api_.desc_set(desc_, attribute, &value, sizeof value), "describing a product");
+    api_.check_status(api_.desc_set(desc_, attribute, &value, sizeof value), "describing a product");
   }
 
   void set_scales(const Product& p) {
@@ -162,15 +168,15 @@ class Plan {
     const std::int64_t rows = operand.transposed ? outer : k;
     const std::int64_t cols = operand.transposed ? k : outer;
     cublasLtMatrixLayout_t made = nullptr;
-    check_status(api_.layout_create(&made, data_type(operand.dtype), static_cast<std::uint64_t>(rows),
-                                    static_cast<std::uint64_t>(cols), rows),
-                 "describing a matrix");
+    api_.check_status(api_.layout_create(&made, data_type(operand.dtype), static_cast<std::uint64_t>(rows),
+                                         static_cast<std::uint64_t>(cols), rows),
+                      "describing a matrix");
     return made;
   }
 
   void propose(cublasLtHandle_t handle) {
     cublasLtMatmulPreference_t preference = nullptr;
-    check_status(api_.preference_create(&preference), "stating preferences");
+    api_.check_status(api_.preference_create(&preference), "stating preferences");
     api_.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes, sizeof kWorkspaceBytes);
     proposals_.resize(kMostProposals);
     int found = 0;
@@ -191,8 +197,8 @@ class Plan {
 
 class CublasLt final : public Products {
  public:
-  CublasLt(Driver& driver, DynamicLibrary library) : driver_(driver), api_(std::move(library)) {
-    check_status(api_.create(&handle_), "starting");
+  CublasLt(Driver& driver, Api api) : driver_(driver), api_(std::move(api)) {
+    api_.check_status(api_.create(&handle_), "starting");
   }
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
@@ -229,9 +235,7 @@ class CublasLt final : public Products {
   }
 
   [[nodiscard]] std::string description() const override {
-    const std::size_t version = api_.get_version();
-    return fmt::format("cuBLASLt {}.{}.{}, {}", version / 10000, version % 10000 / 100, version % 100,
-                       api_.library.path());
+    return fmt::format("cuBLASLt {}, {}", version_text(api_.get_version()), api_.library.path());
   }
   [[nodiscard]] std::string untuned() const override { return fmt::format("{}", fmt::join(untuned_, "\n")); }
 
@@ -283,18 +287,38 @@ class CublasLt final : public Products {
   std::set<std::string> untuned_;
 };
 
+/// UserError where there is none of use.
+Api load_cublaslt() {
+  constexpr std::array<std::string_view, 2> kNames{"libcublasLt.so.13", "libcublasLt.so.12"};
+  constexpr const char* kRemedy =
+      "install PyPI's nvidia-cublas, or NVIDIA's package libcublas-13-0, which is part of the CUDA toolkit";
+  auto search = DynamicLibrary::find(kNames, library_directories("cublas"));
+  if (!search.library) {
+    throw UserError("{}: {}; where it is not found, name its directory in OCTET_LIBRARY_PATH", search.problem, kRemedy);
+  }
+  Api api(std::move(*search.library));
+  const std::size_t version = api.get_version();
+  if (version >= kOldestVersion) return api;
+  throw UserError("{} is cuBLASLt {}, and FP8 products need {} or newer: {}", api.library.path(), version_text(version),
+                  version_text(kOldestVersion), kRemedy);
+}
+
 }  // namespace
 
 std::unique_ptr<Products> open_cublaslt(Driver& driver) {
-  constexpr std::array<std::string_view, 2> kNames{"libcublasLt.so.13", "libcublasLt.so.12"};
-  const auto directories = library_directories("cublas");
-  auto library = DynamicLibrary::find(kNames, directories);
-  if (!library) {
-    throw UserError(
-        "there is no libcublasLt.so.13: install the CUDA toolkit or the PyPI package nvidia-cublas, and name its "
-        "directory in OCTET_LIBRARY_PATH where it is not found");
+  return std::make_unique<CublasLt>(driver, load_cublaslt());
+}
+
+VendorLibrary survey_cublaslt() {
+  VendorLibrary survey{"cuBLASLt", {}, {}, {}};
+  try {
+    const Api api = load_cublaslt();
+    survey.version = version_text(api.get_version());
+    survey.path = api.library.path();
+  } catch (const UserError& error) {
+    survey.problem = error.what();
   }
-  return std::make_unique<CublasLt>(driver, std::move(*library));
+  return survey;
 }
 
 }  // namespace octet::gpu

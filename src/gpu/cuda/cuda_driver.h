@@ -6,15 +6,23 @@
 #include <vector>
 
 #include "gpu/driver.h"
+#include "gpu/vendor_library.h"
 
 namespace octet::gpu {
 
-/// What a look for CUDA found, for `octet info`: devices, or why there is none.
-struct CudaSurvey {
-  std::vector<DeviceFacts> devices;
-  std::string problem;  ///< one line with the remedy where `devices` is empty
+struct SurveyedGpu {
+  DeviceFacts facts;
+  std::string refusal;  ///< why it cannot be used; empty where it can
 };
 
+/// What a look for CUDA found, for `octet info`.
+struct CudaSurvey {
+  VendorLibrary driver;           ///< without a version where there is none of use
+  std::vector<SurveyedGpu> gpus;  ///< cuda:0 first
+  std::string problem;            ///< why there is no GPU, one line with the remedy
+};
+
+/// Throws nothing: whatever fails is a problem.
 [[nodiscard]] CudaSurvey survey_cuda();
 
 /// Device `index`, with a context of its own. UserError where there is no driver, no such device, or no kernel image

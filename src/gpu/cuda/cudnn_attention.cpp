@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -153,7 +154,7 @@ struct CudnnApi {
   }
 
   void check_status(cudnnStatus_t status, const char* what) const {
-    if (status != CUDNN_STATUS_SUCCESS) throw Failure("cuDNN failed at {}: {}", what, get_error_string(status));
+    if (status != CUDNN_STATUS_SUCCESS) throw DeviceFault("cuDNN failed at {}: {}", what, get_error_string(status));
   }
 };
 
@@ -258,7 +259,7 @@ class CudnnAttention final : public AttentionLibrary {
   void run(const Plan& plan, Places& places, void* workspace) const {
     check(plan.graph != nullptr, "cuDNN is asked only for what it has");
     fe::error_t ran = plan.graph->execute(handle_, places, workspace);
-    if (ran.is_bad()) throw Failure("cuDNN failed at attention: {}", first_line(ran.get_message()));
+    if (ran.is_bad()) throw DeviceFault("cuDNN failed at attention: {}", first_line(ran.get_message()));
   }
 
   static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -269,21 +270,49 @@ class CudnnAttention final : public AttentionLibrary {
   Plans forward_, backward_;
 };
 
-}  // namespace
+/// cuDNN with what it needs, or why attention cannot go through it.
+struct FoundCudnn {
+  std::optional<CudnnApi> api;
+  std::string problem;
+};
 
-FoundAttention find_cudnn_attention(const Driver& driver, bool deterministic) {
+FoundCudnn search_cudnn() {
   constexpr std::array<std::string_view, 1> kCudnn{"libcudnn.so.9"};
   constexpr std::array<std::string_view, 2> kRuntime{"libcudart.so.13", "libcudart.so.12"};
   auto cudnn = DynamicLibrary::find(kCudnn, library_directories("cudnn"));
-  if (!cudnn) return {nullptr, "there is no libcudnn.so.9: pip install nvidia-cudnn-cu13"};
+  if (!cudnn.library) return {std::nullopt, cudnn.problem + ": pip install nvidia-cudnn-cu13"};
   auto runtime = DynamicLibrary::find(kRuntime, library_directories("cuda_runtime"));
-  if (!runtime) return {nullptr, "cuDNN needs libcudart.so.13 or .12: pip install nvidia-cuda-runtime"};
-  CudnnApi api(std::move(*cudnn), std::move(*runtime));
-  if (api.get_version() < kOldestVersion) {
-    return {nullptr, fmt::format("{} is {}, older than {}: pip install --upgrade nvidia-cudnn-cu13", api.cudnn.path(),
-                                 version_text(api.get_version()), version_text(kOldestVersion))};
+  if (!runtime.library) {
+    return {std::nullopt, "cuDNN needs the CUDA runtime: " + runtime.problem + ": pip install nvidia-cuda-runtime"};
   }
-  return {std::make_unique<CudnnAttention>(std::move(api), driver, deterministic), ""};
+  CudnnApi api(std::move(*cudnn.library), std::move(*runtime.library));
+  if (api.get_version() < kOldestVersion) {
+    return {std::nullopt, fmt::format("{} is {}, older than {}: pip install --upgrade nvidia-cudnn-cu13",
+                                      api.cudnn.path(), version_text(api.get_version()), version_text(kOldestVersion))};
+  }
+  return {std::move(api), ""};
+}
+
+FoundCudnn find_cudnn() {
+  try {
+    return search_cudnn();
+  } catch (const UserError& error) {  // a library without a function that it should have
+    return {std::nullopt, error.what()};
+  }
+}
+
+}  // namespace
+
+FoundAttention find_cudnn_attention(const Driver& driver, bool deterministic) {
+  FoundCudnn found = find_cudnn();
+  if (!found.api) return {nullptr, found.problem};
+  return {std::make_unique<CudnnAttention>(std::move(*found.api), driver, deterministic), ""};
+}
+
+VendorLibrary survey_cudnn() {
+  const FoundCudnn found = find_cudnn();
+  if (!found.api) return {"cuDNN", {}, {}, found.problem};
+  return {"cuDNN", version_text(found.api->get_version()), found.api->cudnn.path(), {}};
 }
 
 }  // namespace octet::gpu

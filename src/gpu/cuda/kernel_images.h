@@ -6,8 +6,9 @@
 
 namespace octet::gpu {
 
-/// What the images were compiled for.
-inline constexpr std::string_view kKernelArch = "sm_90a (Hopper: H100, H200)";
+/// What the images were compiled for: sm_90a runs on this and on nothing else.
+inline constexpr std::string_view kSupportedArch = "sm_90";
+inline constexpr std::string_view kSupportedGpus = "GPUs of compute capability 9.0 (sm_90: H100, H200, GH200)";
 
 struct KernelImage {
   std::string_view name;  ///< of the source file

@@ -2,9 +2,17 @@
 #include "gpu/attention.h"
 
 namespace octet::gpu {
+namespace {
+constexpr const char* kProblem =
+    "this octet was built without cuDNN: pip install --no-deps nvidia-cudnn-frontend, and build again";
+}
 
 FoundAttention find_cudnn_attention(const Driver& /*driver*/, bool /*deterministic*/) {
-  return {nullptr, "this octet was built without cuDNN: pip install --no-deps nvidia-cudnn-frontend, and build again"};
+  return {nullptr, kProblem};
+}
+
+VendorLibrary survey_cudnn() {
+  return {"cuDNN", {}, {}, kProblem};
 }
 
 }  // namespace octet::gpu

@@ -77,12 +77,19 @@ octet::gpu::FoundAttention choose_attention(const octet::gpu::Driver& driver, co
 
 GpuSurvey survey_cuda_devices() {
   const octet::gpu::CudaSurvey found = octet::gpu::survey_cuda();
-  GpuSurvey survey{{}, found.problem};
-  for (const octet::gpu::DeviceFacts& facts : found.devices) {
-    survey.devices.push_back(fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}", facts.name, facts.arch,
-                                         facts.multiprocessors, static_cast<double>(facts.memory_bytes) / (1U << 30U),
-                                         facts.runtime));
+  GpuSurvey survey;
+  survey.problem = found.problem;
+  for (std::size_t i = 0; i < found.gpus.size(); ++i) {
+    const auto& [facts, refusal] = found.gpus[i];
+    survey.gpus.push_back(
+        {fmt::format("cuda:{}", i),
+         fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}", facts.name, facts.arch, facts.multiprocessors,
+                     static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime),
+         refusal});
   }
+  if (!found.driver.version.empty()) survey.libraries.push_back(found.driver);  // else it is the problem
+  survey.libraries.push_back(octet::gpu::survey_cublaslt());
+  survey.libraries.push_back(octet::gpu::survey_cudnn());
   return survey;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/vendor_library.h"
 #include "ops/backend.h"
 
 namespace octet::ops {
@@ -25,10 +26,18 @@ struct GpuOptions {
 /// the environment overrides an automatic choice.
 [[nodiscard]] std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options = {});
 
-/// What a look for NVIDIA's GPUs finds, one line a device; or why there is none, with the remedy.
+/// An NVIDIA GPU that was found.
+struct FoundGpu {
+  std::string name;         ///< as runtime.device has it: "cuda:0"
+  std::string description;  ///< one line
+  std::string refusal;      ///< why it cannot be used; empty where it can
+};
+
+/// What a look for NVIDIA's GPUs, their driver and the libraries of the backend finds.
 struct GpuSurvey {
-  std::vector<std::string> devices;
-  std::string problem;
+  std::vector<FoundGpu> gpus;
+  std::string problem;                               ///< why there is no GPU, with the remedy
+  std::vector<octet::gpu::VendorLibrary> libraries;  ///< what is there and what is missing, where CUDA is built in
 };
 [[nodiscard]] GpuSurvey survey_cuda_devices();
 

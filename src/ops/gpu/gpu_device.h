@@ -27,6 +27,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
   [[nodiscard]] ArenaAllocator allocator() override;
+  [[nodiscard]] std::optional<std::size_t> free_bytes() const override { return driver_->memory().free_bytes; }
   [[nodiscard]] ArenaAllocator shared_allocator() override;
   [[nodiscard]] bool host_memory() const override { return false; }
   void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }

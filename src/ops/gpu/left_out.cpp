@@ -9,7 +9,7 @@ constexpr const char* kReason = "built without CUDA: build where nvcc 12.4 or ne
 }
 
 GpuSurvey survey_cuda_devices() {
-  return {{}, kReason};
+  return {{}, kReason, {}};
 }
 
 std::unique_ptr<Backend> make_cuda_backend(int, const GpuOptions&) {

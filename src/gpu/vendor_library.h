@@ -1,0 +1,15 @@
+// A vendor's library as octet info shows it.
+#pragma once
+
+#include <string>
+
+namespace octet::gpu {
+
+struct VendorLibrary {
+  std::string name;     ///< "cuBLASLt"
+  std::string version;  ///< "13.1.0"; empty where there is none of use
+  std::string path;     ///< the file that was loaded
+  std::string problem;  ///< one line with the package that mends it, where the library is missing or of no use
+};
+
+}  // namespace octet::gpu
