@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "fp8/format_family.h"
+#include "gpu/ranges.h"
 #include "ops/ops.h"
 
 namespace octet::ops {
@@ -51,6 +52,8 @@ class Device {
   [[nodiscard]] virtual std::int64_t mark() { return 0; }
   [[nodiscard]] virtual double seconds_between(std::int64_t, std::int64_t) { return 0; }
   virtual void forget_marks() {}
+  /// Where a profiler outside is told of ops and of what they are part of; null where none listens.
+  [[nodiscard]] virtual gpu::Ranges* ranges() { return nullptr; }
 
   /// Finds the fastest way of each product that has been run and keeps to it; a line for each choice. May overwrite
   /// results.

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/memory.h"
 #include "ops/backend.h"
+#include "ops/device_clock.h"
 #include "ops/tracer.h"
 
 namespace octet::ops {
@@ -27,7 +31,8 @@ using Observer = std::function<void(std::string_view name, const Tensor& tensor)
 
 class Executor {
  public:
-  Executor(const Backend& backend, Memory& memory) : backend_(&backend), memory_(&memory) {}
+  Executor(const Backend& backend, Memory& memory)
+      : backend_(&backend), memory_(&memory), ranges_(memory.planning() ? nullptr : backend.device().ranges()) {}
 
   template <typename Op>
   void operator()(const Op& op) {
@@ -53,10 +58,11 @@ class Executor {
     }
     const Workspace workspace =
         scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
-    if (backend_->device().host_memory()) {
-      run_at_once(op, workspace, totals);
-    } else {
+    const gpu::ScopedRange range(ranges_, Op::name);
+    if (runs_behind()) {
       run_in_order(op, workspace);
+    } else {
+      run_at_once(op, workspace, totals);
     }
   }
 
@@ -70,21 +76,29 @@ class Executor {
   }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
-  /// Who hears of every op from here on; null: nobody.
-  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
-  /// Scopes that a tracer sees ops in: `const auto span = run.phase("forward");`.
-  [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, SpanKind::phase, name}; }
-  [[nodiscard]] Span layer(std::string_view name) const { return {tracer_, SpanKind::layer, name}; }
-
-  /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op.
-  void time_ops() { times_ops_ = true; }
-  /// Waits, and adds the times of the ops since the last call to the totals.
-  void settle_times() {
-    ops::Device& device = backend_->device();
-    for (const Timed& timed : timed_) totals_[timed.op].seconds += device.seconds_between(timed.from, timed.to);
-    timed_.clear();
-    device.forget_marks();
+  /// Who hears of every op from here on; null: nobody. Waits for a device that runs behind the host, to find out where
+  /// its clock stands; such a device's times are told by settle_times().
+  void set_tracer(Tracer* tracer);
+  /// Scopes that a tracer and a profiler outside see ops in: `const auto span = run.phase("forward");`.
+  [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, ranges_, SpanKind::phase, name}; }
+  [[nodiscard]] Span layer(std::string_view name) const { return {tracer_, ranges_, SpanKind::layer, name}; }
+  /// A scope in which the host waits for the device, as reading a result does; nothing where ops are done when they
+  /// return.
+  [[nodiscard]] Span waiting() const {
+    if (!runs_behind()) return {nullptr, nullptr, SpanKind::wait, {}};
+    return {tracer_, ranges_, SpanKind::wait, "wait for the device"};
   }
+  /// Waits for all ops that were run.
+  void wait() const {
+    const Span span = waiting();
+    backend_->device().finish();
+  }
+
+  /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op; or only
+  /// while a tracer listens. Returns what was before.
+  bool time_ops(bool always = true) { return std::exchange(times_ops_, always); }
+  /// Where ops were timed since the last call: waits, adds their times to the totals, and tells the tracer.
+  void settle_times();
 
   [[nodiscard]] const std::map<std::string_view, OpTotals>& totals() const { return totals_; }
   void reset_totals() {
@@ -100,30 +114,41 @@ class Executor {
     std::int64_t from, to;
   };
 
+  [[nodiscard]] bool runs_behind() const { return !backend_->device().host_memory(); }
+
   template <typename Op>
   void run_at_once(const Op& op, Workspace workspace, OpTotals& totals) {
     const TraceClock::time_point begin = TraceClock::now();
     backend_->run(op, workspace);
     const TraceClock::time_point end = TraceClock::now();
     totals.seconds += std::chrono::duration<double>(end - begin).count();
-    if (tracer_ != nullptr) {
-      tracer_->on_op(
-          {Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), begin, end, memory_->bytes_in_use()});
-    }
+    tell_tracer(op, {begin, end});
   }
 
   template <typename Op>
   void run_in_order(const Op& op, Workspace workspace) {
-    if (!times_ops_) return backend_->run(op, workspace);
+    if (!times_ops_ && tracer_ == nullptr) return backend_->run(op, workspace);
+    const TraceClock::time_point begin = TraceClock::now();
     const std::int64_t from = backend_->device().mark();
     backend_->run(op, workspace);
     timed_.push_back({Op::name, from, backend_->device().mark()});
+    tell_tracer(op, {begin, TraceClock::now()});
   }
+
+  template <typename Op>
+  void tell_tracer(const Op& op, const TraceInterval& on_host) const {
+    if (tracer_ == nullptr) return;
+    tracer_->on_op({Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), on_host, memory_->bytes_in_use()});
+  }
+
+  void match_clocks();
 
   const Backend* backend_;
   Memory* memory_;
   Observer observer_;
   Tracer* tracer_ = nullptr;
+  gpu::Ranges* ranges_;               ///< null where no profiler listens
+  std::optional<DeviceClock> clock_;  ///< while a tracer listens to a device that runs behind the host
   std::map<std::string_view, OpTotals> totals_;
   std::uint64_t fp8_codes_used_ = 0;
   bool times_ops_ = false;

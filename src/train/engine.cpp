@@ -152,6 +152,7 @@ StepOutcome Engine::compute_gradients(bool watched) {
   }
   for (std::int64_t i = watched ? 1 : 0; i < config_.training.accumulate; ++i) run_micro_batch(i);
   sum_gradient_squares();
+  const auto span = run_.waiting();
   return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
           std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
@@ -218,6 +219,7 @@ double Engine::validate() {
   upload_tokens(tokens_per_micro_batch());
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   run_validation();
+  const auto span = run_.waiting();
   return ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_micro_batch());
 }
 
