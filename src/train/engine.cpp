@@ -37,12 +37,7 @@ Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std:
       run_(*backend_, *memory_),
       groups_(assign_parameter_groups(model_->parameters(), config.optimizer.groups,
                                       {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1})) {
-  if (config.precision.shadow == Config::Shadow::bf16) {
-    if (!backend_->device().host_memory()) {
-      throw UserError("precision.shadow works on the CPU only so far: set it to \"none\" on {}", backend_->name());
-    }
-    shadow_ = std::make_unique<Shadow>(*model_, shape_.tokens());
-  }
+  if (config.precision.shadow == Config::Shadow::bf16) shadow_ = std::make_unique<Shadow>(*model_, shape_.tokens());
   plan_memory();
 }
 

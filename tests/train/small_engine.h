@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +39,7 @@ inline LoadedConfig small_config(const std::vector<std::string>& overrides = {})
 }
 
 /// An engine with initial weights and tokens of its own: ready for compute_gradients().
-inline Engine small_engine(const Config& config) {
-  auto backend = make_backend(config);
+inline Engine small_engine(const Config& config, std::unique_ptr<ops::Backend> backend) {
   auto model = make_model(config, *backend);
   Engine engine(config, std::move(backend), std::move(model));
   engine.allocate();
@@ -51,6 +51,10 @@ inline Engine small_engine(const Config& config) {
   fill(engine.inputs(), 1);
   fill(engine.targets(), 2);
   return engine;
+}
+
+inline Engine small_engine(const Config& config) {
+  return small_engine(config, make_backend(config));
 }
 
 /// The fp32 master weights of a parameter by its name, such as "layers.1.attention.wo.weight".
