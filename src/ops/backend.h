@@ -53,7 +53,7 @@ class Device {
   [[nodiscard]] virtual double seconds_between(std::int64_t, std::int64_t) { return 0; }
   virtual void forget_marks() {}
   /// Where a profiler outside is told of ops and of what they are part of; null where none listens.
-  [[nodiscard]] virtual gpu::Ranges* ranges() { return nullptr; }
+  [[nodiscard]] virtual octet::gpu::Ranges* ranges() { return nullptr; }
 
   /// Finds the fastest way of each product that has been run and keeps to it; a line for each choice. May overwrite
   /// results.

@@ -58,7 +58,7 @@ class Executor {
     }
     const Workspace workspace =
         scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
-    const gpu::ScopedRange range(ranges_, Op::name);
+    const octet::gpu::ScopedRange range(ranges_, Op::name);
     if (runs_behind()) {
       run_in_order(op, workspace);
     } else {
@@ -147,7 +147,7 @@ class Executor {
   Memory* memory_;
   Observer observer_;
   Tracer* tracer_ = nullptr;
-  gpu::Ranges* ranges_;               ///< null where no profiler listens
+  octet::gpu::Ranges* ranges_;        ///< null where no profiler listens
   std::optional<DeviceClock> clock_;  ///< while a tracer listens to a device that runs behind the host
   std::map<std::string_view, OpTotals> totals_;
   std::uint64_t fp8_codes_used_ = 0;

@@ -52,7 +52,7 @@ class Tracer {
 /// Costs nothing where both are.
 class Span {
  public:
-  Span(Tracer* tracer, gpu::Ranges* ranges, SpanKind kind, std::string_view name)
+  Span(Tracer* tracer, octet::gpu::Ranges* ranges, SpanKind kind, std::string_view name)
       : tracer_(tracer), ranges_(ranges), kind_(kind) {
     begin(name);
   }
@@ -77,7 +77,7 @@ class Span {
   }
 
   Tracer* tracer_;
-  gpu::Ranges* ranges_;
+  octet::gpu::Ranges* ranges_;
   SpanKind kind_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "io/files.h"
 
 namespace octet {
@@ -105,7 +106,9 @@ void Profile::on_op(ops::TracedOp op) {
 void Profile::on_device_times(std::span<const TraceInterval> times) {
   has_device_ = true;
   for (const TraceInterval& time : times) {
-    while (!std::holds_alternative<OpEvent>(events_.at(first_untimed_))) ++first_untimed_;
+    while (first_untimed_ < events_.size() && !std::holds_alternative<OpEvent>(events_[first_untimed_]))
+      ++first_untimed_;
+    check(first_untimed_ < events_.size(), "each time is an op's");
     std::get<OpEvent>(events_[first_untimed_++]).on_device = time;
   }
 }
