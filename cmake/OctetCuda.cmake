@@ -1,5 +1,6 @@
 # Is there a CUDA compiler new enough? Sets OCTET_CUDA_FOUND and OCTET_NVCC; says aloud when CUDA is left out, and why.
-# Then, are there the headers of cuDNN's attention? Sets OCTET_CUDNN_FOUND, and says aloud what is missing.
+# Then, are there the headers of cuDNN's attention, and of NVTX, which names ranges for profilers? Sets OCTET_CUDNN_FOUND
+# and OCTET_NVTX_FOUND, and says aloud what is missing.
 set(OCTET_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (where nvcc >= 12.4 is found), ON, OFF")
 set_property(CACHE OCTET_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(octet_oldest_nvcc 12.4)
@@ -55,5 +56,20 @@ if(OCTET_CUDA_FOUND)
   else()
     set(OCTET_CUDNN_FOUND TRUE)
     message(STATUS "cuDNN: attention through ${OCTET_CUDNN_FRONTEND_INCLUDE}/cudnn_frontend.h")
+  endif()
+endif()
+
+# Headers too, of the toolkit; PyPI has them as nvidia-nvtx.
+set(OCTET_NVTX_FOUND FALSE)
+if(OCTET_CUDA_FOUND)
+  find_path(OCTET_NVTX_INCLUDE nvtx3/nvToolsExt.h HINTS ${OCTET_CUDA_INCLUDE} ${octet_wheels}
+            PATH_SUFFIXES nvidia/cu13/include nvidia/nvtx/include DOC "Where nvtx3/nvToolsExt.h is")
+  if(OCTET_NVTX_INCLUDE)
+    set(OCTET_NVTX_FOUND TRUE)
+    message(STATUS "NVTX: ranges for NVIDIA's profilers through ${OCTET_NVTX_INCLUDE}/nvtx3")
+  else()
+    message(STATUS "NVTX is left out, profilers see kernels without the layers they belong to: no nvtx3/nvToolsExt.h "
+                   "beside ${OCTET_CUDA_INCLUDE}/cuda.h: install NVIDIA's CUDA toolkit whole (pip install nvidia-nvtx), "
+                   "or set OCTET_NVTX_INCLUDE")
   endif()
 endif()

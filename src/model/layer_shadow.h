@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "fp8/formats.h"
@@ -16,10 +18,14 @@ enum class ShadowPass : std::uint8_t { shadow, compared };
 
 enum class LayerResult : std::uint8_t { output, input_gradient, weight_gradient };
 inline constexpr std::int64_t kLayerResults = 3;
+/// Of the shadow's result, and of what the other is off.
+inline constexpr std::int64_t kEnergies = 2;
 
 /// The casts whose codes the forward product and dgrad read.
 enum class LayerCast : std::uint8_t { input, gradient, weight };
 inline constexpr std::int64_t kLayerCasts = 3;
+/// Saturated, overflowed, underflowed.
+inline constexpr std::int64_t kCastCounts = 3;
 
 class LayerShadow {
  public:
@@ -46,6 +52,9 @@ class LayerShadow {
   void weight_gradient_begins(ops::Executor& run, const Tensor& gradient);
   /// `rows` more tokens are in it.
   void saw_weight_gradient(ops::Executor& run, const Tensor& gradient, std::int64_t rows);
+
+  /// The sums once both passes are done, in the host's memory: what the figures below are of.
+  void read(std::span<const double> energies, std::span<const std::uint64_t> counts);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Signal to quantization noise in dB: 10 log10(sum of squares of the shadow / sum of squared differences from it).
@@ -78,7 +87,9 @@ class LayerShadow {
   std::array<Kept, kLayerResults> kept_;
   std::array<std::uint64_t, kLayerCasts> elements_{};  // that each cast has read
   Tensor energies_;                                    // [3, 2] f64
-  Tensor counts_;                                      // [3, 3] u64: saturated, overflowed, underflowed
+  Tensor counts_;                                      // [3, 3] u64
+  std::array<double, kLayerResults * kEnergies> read_energies_{};
+  std::array<std::uint64_t, kLayerCasts * kCastCounts> read_counts_{};
 };
 
 }  // namespace octet

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "ops/host_access.h"
+
 namespace octet {
 namespace {
 
@@ -53,8 +55,8 @@ Shadow::Shadow(Llama& model, std::int64_t tokens) : model_(model) {
 
 void Shadow::allocate(Memory& memory) {
   const auto layers = static_cast<std::int64_t>(layers_.size());
-  energies_ = memory.allocate("watch_energies", DType::f64, layers * kLayerResults, 2, MemoryClass::workspace);
-  counts_ = memory.allocate("watch_counts", DType::u64, layers * kLayerCasts, 3, MemoryClass::workspace);
+  energies_ = memory.allocate("watch_energies", DType::f64, layers * kLayerResults, kEnergies, MemoryClass::workspace);
+  counts_ = memory.allocate("watch_counts", DType::u64, layers * kLayerCasts, kCastCounts, MemoryClass::workspace);
   loss_sum_ = memory.allocate("watch_loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
   for (std::int64_t i = 0; i < layers; ++i) {
     layers_[static_cast<std::size_t>(i)].bind(energies_.tensor().row_range(i * kLayerResults, kLayerResults),
@@ -68,18 +70,42 @@ void Shadow::clear(ops::Executor& run) const {
   }
 }
 
+void Shadow::run_pass(ops::Executor& run, ShadowPass pass, const Batch& batch, float gradient_scale, double* loss_sum) {
+  const auto span = run.phase(pass == ShadowPass::shadow ? "in bf16" : "as trained");
+  const PassScope scope(*this, pass);
+  model_.train(run, batch, gradient_scale, false, loss_sum);
+  run.settle_times();
+}
+
+/// A few copies for all layers.
+void Shadow::read_sums(ops::Executor& run) {
+  if (run.memory().planning()) return;
+  const auto span = run.waiting();
+  ops::Device& device = run.backend().device();
+  const ops::HostBytes energies(device, energies_.tensor());
+  const ops::HostBytes counts(device, counts_.tensor());
+  read_loss_sum_ = ops::read_value(device, loss_sum_.ptr<double>());
+  constexpr std::size_t kEnergiesEach = kLayerResults * kEnergies;
+  constexpr std::size_t kCountsEach = kLayerCasts * kCastCounts;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i].read(energies.as<double>().subspan(i * kEnergiesEach, kEnergiesEach),
+                    counts.as<std::uint64_t>().subspan(i * kCountsEach, kCountsEach));
+  }
+}
+
+/// On a device that runs behind the host both passes are waited for and their ops timed: a watched step may cost that.
 void Shadow::train(ops::Executor& run, const Batch& batch, float gradient_scale, double* loss_sum) {
+  const bool timed_before = run.time_ops();
+  run.wait();
   const double begin = now();
   clear(run);
-  {
-    const PassScope pass(*this, ShadowPass::shadow);
-    model_.train(run, batch, gradient_scale, false, loss_sum_.ptr<double>());
-  }
+  run_pass(run, ShadowPass::shadow, batch, gradient_scale, loss_sum_.ptr<double>());
   seconds_ = now() - begin;
   const double before = seconds_of_watching(run);
-  const PassScope pass(*this, ShadowPass::compared);
-  model_.train(run, batch, gradient_scale, false, loss_sum);
+  run_pass(run, ShadowPass::compared, batch, gradient_scale, loss_sum);
   seconds_ += seconds_of_watching(run) - before;
+  run.time_ops(timed_before);
+  read_sums(run);
 }
 
 }  // namespace octet

@@ -28,19 +28,22 @@ class Shadow {
   /// In the order of the precision table.
   [[nodiscard]] const std::vector<LayerShadow>& layers() const { return layers_; }
   /// Sum of the targets' losses in bf16.
-  [[nodiscard]] double loss_sum() const { return *loss_sum_.ptr<double>(); }
+  [[nodiscard]] double loss_sum() const { return read_loss_sum_; }
   /// What the watch has taken beyond the training.
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
   class PassScope;
   void clear(ops::Executor& run) const;
+  void run_pass(ops::Executor& run, ShadowPass pass, const Batch& batch, float gradient_scale, double* loss_sum);
+  void read_sums(ops::Executor& run);
 
   Llama& model_;
   std::vector<LayerShadow> layers_;
   Buffer energies_;  // [3 layers, 2] f64
   Buffer counts_;    // [3 layers, 3] u64
   Buffer loss_sum_;  // [1] f64
+  double read_loss_sum_ = 0;
   double seconds_ = 0;
 };
 

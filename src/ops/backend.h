@@ -19,6 +19,7 @@
 #include "core/graph.h"
 #include "core/memory.h"
 #include "fp8/format_family.h"
+#include "gpu/ranges.h"
 #include "ops/ops.h"
 
 namespace octet::ops {
@@ -55,6 +56,8 @@ class Device {
   [[nodiscard]] virtual std::int64_t mark() { return 0; }
   [[nodiscard]] virtual double seconds_between(std::int64_t, std::int64_t) { return 0; }
   virtual void forget_marks() {}
+  /// Where a profiler outside is told of ops and of what they are part of; null where none listens.
+  [[nodiscard]] virtual octet::gpu::Ranges* ranges() { return nullptr; }
 
   /// Whether ops can be captured: run between the two calls, they are kept instead, to be replayed. Ops must have been
   /// run before, so that all they need is loaded; between the two the device takes nothing but ops, or `end_capture`

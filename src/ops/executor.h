@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/memory.h"
 #include "ops/backend.h"
+#include "ops/device_clock.h"
 #include "ops/tracer.h"
 
 namespace octet::ops {
@@ -52,7 +55,8 @@ using Observer = std::function<void(std::string_view name, const Tensor& tensor)
 
 class Executor {
  public:
-  Executor(const Backend& backend, Memory& memory) : backend_(&backend), memory_(&memory) {}
+  Executor(const Backend& backend, Memory& memory)
+      : backend_(&backend), memory_(&memory), ranges_(memory.planning() ? nullptr : backend.device().ranges()) {}
 
   template <typename Op>
   void operator()(const Op& op) {
@@ -80,10 +84,11 @@ class Executor {
         scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
     last_op_.name = Op::name;
     last_op_.layer = layer_;
-    if (backend_->device().host_memory()) {
-      run_at_once(op, workspace, totals);
-    } else {
+    const octet::gpu::ScopedRange range(ranges_, Op::name);
+    if (runs_behind()) {
       run_in_order(op, workspace);
+    } else {
+      run_at_once(op, workspace, totals);
     }
   }
 
@@ -97,27 +102,29 @@ class Executor {
   }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
-  /// Who hears of every op from here on; null: nobody.
-  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
-  /// Scopes that a tracer sees ops in: `const auto span = run.phase("forward");`.
-  [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, SpanKind::phase, name}; }
-  [[nodiscard]] Span layer(std::string_view name) { return {tracer_, SpanKind::layer, name, &layer_}; }
-
-  /// Where a DeviceFault came to light. It lies there if ops are waited for, else there or before.
-  [[nodiscard]] const LastOp& last_op() const { return last_op_; }
-  /// From here on a device that runs behind the host is waited for after each op.
-  void wait_for_each_op() { waits_ = true; }
-  [[nodiscard]] bool waits_for_each_op() const { return waits_; }
-
-  /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op.
-  void time_ops() { times_ops_ = true; }
-  /// Waits, and adds the times of the ops since the last call to the totals.
-  void settle_times() {
-    ops::Device& device = backend_->device();
-    for (const Timed& timed : timed_) counts_.totals[timed.op].seconds += device.seconds_between(timed.from, timed.to);
-    timed_.clear();
-    device.forget_marks();
+  /// Who hears of every op from here on; null: nobody. Waits for a device that runs behind the host, to find out where
+  /// its clock stands; such a device's times are told by settle_times().
+  void set_tracer(Tracer* tracer);
+  /// Scopes that a tracer and a profiler outside see ops in: `const auto span = run.phase("forward");`.
+  [[nodiscard]] Span phase(std::string_view name) const { return {tracer_, ranges_, SpanKind::phase, name}; }
+  [[nodiscard]] Span layer(std::string_view name) { return {tracer_, ranges_, SpanKind::layer, name, &layer_}; }
+  /// A scope in which the host waits for the device, as reading a result does; nothing where ops are done when they
+  /// return.
+  [[nodiscard]] Span waiting() const {
+    if (!runs_behind()) return {nullptr, nullptr, SpanKind::wait, {}};
+    return {tracer_, ranges_, SpanKind::wait, "wait for the device"};
   }
+  /// Waits for all ops that were run.
+  void wait() const {
+    const Span span = waiting();
+    backend_->device().finish();
+  }
+
+  /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op; or only
+  /// while a tracer listens. Returns what was before.
+  bool time_ops(bool always = true) { return std::exchange(times_ops_, always); }
+  /// Where ops were timed since the last call: waits, adds their times to the totals, and tells the tracer.
+  void settle_times();
 
   /// Whether anybody sees, times or waits for single ops, which therefore must be run one by one.
   [[nodiscard]] bool is_watched() const { return tracer_ != nullptr || observer_ || times_ops_ || waits_; }
@@ -140,30 +147,44 @@ class Executor {
     std::int64_t from, to;
   };
 
+  [[nodiscard]] bool runs_behind() const { return !backend_->device().host_memory(); }
+
   template <typename Op>
   void run_at_once(const Op& op, Workspace workspace, OpTotals& totals) {
     const TraceClock::time_point begin = TraceClock::now();
     backend_->run(op, workspace);
     const TraceClock::time_point end = TraceClock::now();
     totals.seconds += std::chrono::duration<double>(end - begin).count();
-    if (tracer_ != nullptr) {
-      tracer_->on_op(
-          {Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), begin, end, memory_->bytes_in_use()});
-    }
+    tell_tracer(op, {begin, end});
   }
 
   template <typename Op>
   void run_in_order(const Op& op, Workspace workspace) {
-    const std::int64_t from = times_ops_ ? backend_->device().mark() : 0;
+    const bool timed = times_ops_ || tracer_ != nullptr;
+    const TraceClock::time_point begin = TraceClock::now();
+    const std::int64_t from = timed ? backend_->device().mark() : 0;
     backend_->run(op, workspace);
-    if (times_ops_) timed_.push_back({Op::name, from, backend_->device().mark()});
+    if (timed) {
+      timed_.push_back({Op::name, from, backend_->device().mark()});
+      tell_tracer(op, {begin, TraceClock::now()});
+    }
     if (waits_) backend_->device().finish();
   }
+
+  template <typename Op>
+  void tell_tracer(const Op& op, const TraceInterval& on_host) const {
+    if (tracer_ == nullptr) return;
+    tracer_->on_op({Op::name, extents_of(op), types_of(op), op.flops(), op.bytes(), on_host, memory_->bytes_in_use()});
+  }
+
+  void match_clocks();
 
   const Backend* backend_;
   Memory* memory_;
   Observer observer_;
   Tracer* tracer_ = nullptr;
+  octet::gpu::Ranges* ranges_;        ///< null where no profiler listens
+  std::optional<DeviceClock> clock_;  ///< while a tracer listens to a device that runs behind the host
   OpCounts counts_;
   std::string_view layer_;  ///< the innermost that is being run
   LastOp last_op_;

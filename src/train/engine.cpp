@@ -44,12 +44,7 @@ Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std:
       groups_(assign_parameter_groups(model_->parameters(), config.optimizer.groups,
                                       {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1})) {
   if (keeps_gradients) storage_.gradient_life = GradientLife::run;
-  if (config.precision.shadow == Config::Shadow::bf16) {
-    if (!backend_->device().host_memory()) {
-      throw UserError("precision.shadow works on the CPU only so far: set it to \"none\" on {}", backend_->name());
-    }
-    shadow_ = std::make_unique<Shadow>(*model_, shape_.tokens());
-  }
+  if (config.precision.shadow == Config::Shadow::bf16) shadow_ = std::make_unique<Shadow>(*model_, shape_.tokens());
   plan_memory();
 }
 
@@ -202,6 +197,7 @@ StepOutcome Engine::compute_gradients(bool watched) {
     captured_.run(StepPart::later_micro_batch, run_, [this, i] { run_micro_batch(i); });
   }
   captured_.run(StepPart::gradient_norm, run_, [this] { sum_gradient_squares(); });
+  const auto span = run_.waiting();
   return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
           std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
@@ -276,6 +272,7 @@ double Engine::validate() {
   upload_tokens(tokens_per_micro_batch());
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   run_validation();
+  const auto span = run_.waiting();
   return ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_micro_batch());
 }
 

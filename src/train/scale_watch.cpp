@@ -25,6 +25,7 @@ void ScaleWatch::observe(std::string_view name, const Tensor& tensor) {
   if (!name.ends_with(kScaleSuffix)) return;
   name.remove_suffix(kScaleSuffix.size());
   Histogram& histogram = log2_scales_.try_emplace(std::string(name), kBucketWidth).first->second;
+  const auto span = executor_.waiting();
   const ops::HostBytes scales(executor_.backend().device(), tensor);
   for (const float inverse_scale : scales.as<float>()) {
     histogram.add(-std::log2(static_cast<double>(inverse_scale)));

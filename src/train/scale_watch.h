@@ -10,8 +10,8 @@
 namespace octet {
 
 /// While it lives, it is the executor's observer; afterwards there is none. Scales have the name of what they are of
-/// with "_scale" behind it, such as "layers.0.attention.wqkv.input_scale", and are f32 [1, n] in the memory of the CPU,
-/// as inverse scales, which is what products apply.
+/// with "_scale" behind it, such as "layers.0.attention.wqkv.input_scale", and are f32 [1, n], as inverse scales, which
+/// is what products apply.
 class ScaleWatch {
  public:
   explicit ScaleWatch(ops::Executor& executor);

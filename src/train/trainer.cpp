@@ -148,10 +148,6 @@ void Trainer::begin_or_resume() {
 
 void Trainer::prepare_profile() {
   if (!request_.profile) return;
-  if (!engine_.backend().device().host_memory()) {
-    throw UserError("--profile times ops on the CPU only so far: octet bench step shows where a step's time goes on {}",
-                    engine_.backend().name());
-  }
   // A resumed run is started with the options of its beginning: steps already profiled are no mistake.
   if (request_.profile->last < first_step_ && !std::filesystem::exists(profile_path())) {
     throw UserError("--profile ends at step {}, but the run goes on at step {}: profile steps from there on",
@@ -173,6 +169,7 @@ io::StepMetrics Trainer::run_step(std::int64_t step) {
   const auto span = engine_.executor().phase(fmt::format("step {}", step));
   io::StepMetrics metrics = train_step(step);
   if (validates_after(step)) metrics.val_loss = validation_loss();
+  engine_.executor().settle_times();
   return metrics;
 }
 

@@ -27,6 +27,11 @@ class ShadowedLayer : public testing::Test {
     take(*memory_);
     ops::Executor real(*backend_, *memory_);
     both_passes(real, passes);
+    const auto sums = [](const auto* first, std::int64_t count) {
+      return std::span(first, static_cast<std::size_t>(count));
+    };
+    shadow_.read(sums(energies_.ptr<double>(), energies_.tensor().numel()),
+                 sums(counts_.ptr<std::uint64_t>(), counts_.tensor().numel()));
   }
 
   /// Writes `value` into rows [begin, end) of the result and returns them.
@@ -47,8 +52,8 @@ class ShadowedLayer : public testing::Test {
     const auto piece = [&](std::string_view name, DType dtype, std::int64_t rows, std::int64_t cols) {
       return memory.allocate(name, dtype, rows, cols, MemoryClass::workspace);
     };
-    energies_ = piece("energies", DType::f64, kLayerResults, 2);
-    counts_ = piece("counts", DType::u64, kLayerCasts, 3);
+    energies_ = piece("energies", DType::f64, kLayerResults, kEnergies);
+    counts_ = piece("counts", DType::u64, kLayerCasts, kCastCounts);
     result_ = piece("result", DType::bf16, kTokens, kCols);
     gradient_ = piece("gradient", DType::f32, kCols, kCols);
     shadow_.bind(energies_.tensor(), counts_.tensor());

@@ -150,6 +150,7 @@ TEST(CapturedStep, IsOffWhereTheUserSaysSoOrTheDeviceCannot) {
 class SilentTracer : public ops::Tracer {
  public:
   void on_op(ops::TracedOp) override {}
+  void on_device_times(std::span<const ops::TraceInterval>) override {}
   void on_result(std::string_view) override {}
   void begin_span(ops::SpanKind, std::string_view) override { ++spans; }
   void end_span() override {}

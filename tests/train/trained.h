@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "ops/host_access.h"
 #include "train/small_engine.h"
 
 namespace octet::test {
@@ -14,9 +15,9 @@ struct Trained {
   friend bool operator==(const Trained&, const Trained&) = default;
 };
 
-inline std::vector<std::byte> bytes_of(const Tensor& tensor) {
-  const auto* first = static_cast<const std::byte*>(tensor.raw());
-  return {first, first + tensor.bytes()};
+inline std::vector<std::byte> bytes_of(const Engine& engine, const Tensor& tensor) {
+  const ops::HostBytes bytes(engine.backend().device(), tensor);
+  return {bytes.bytes().begin(), bytes.bytes().end()};
 }
 
 /// Three steps; `compute` takes the engine and the step, and returns its outcome.
@@ -28,11 +29,13 @@ Trained train_with(Engine& engine, const Compute& compute, int steps = 3) {
     trained.losses.push_back(outcome.loss);
     trained.norms.push_back(outcome.grad_norm);
     for (const Slab& slab : engine.model().parameters().slabs()) {
-      for (const Tensor& gradients : slab.gradients()) trained.gradients.push_back(bytes_of(gradients));
+      for (const Tensor& gradients : slab.gradients()) trained.gradients.push_back(bytes_of(engine, gradients));
     }
     engine.update(step, 1e-2, outcome.grad_norm);
   }
-  for (const Slab& slab : engine.model().parameters().slabs()) trained.parameters.push_back(bytes_of(slab.values()));
+  for (const Slab& slab : engine.model().parameters().slabs()) {
+    trained.parameters.push_back(bytes_of(engine, slab.values()));
+  }
   return trained;
 }
 

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "gpu/cuda/cublaslt.h"
 #include "gpu/cuda/cuda_driver.h"
+#include "gpu/cuda/nvtx_ranges.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/gpu_device.h"
 
@@ -97,10 +98,11 @@ std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options
   auto driver = octet::gpu::open_cuda(device);
   auto products = octet::gpu::open_cublaslt(*driver);
   octet::gpu::FoundAttention attention = gpu::choose_attention(*driver, options);
-  return std::make_unique<Backend>("cuda",
-                                   std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products),
-                                                                    fp8::FormatFamily::ocp, std::move(attention)),
-                                   gpu::make_table());
+  return std::make_unique<Backend>(
+      "cuda",
+      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), fp8::FormatFamily::ocp,
+                                       std::move(attention), octet::gpu::find_nvtx_ranges()),
+      gpu::make_table());
 }
 
 }  // namespace octet::ops

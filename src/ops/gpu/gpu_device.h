@@ -10,6 +10,7 @@
 #include "gpu/attention.h"
 #include "gpu/driver.h"
 #include "gpu/products.h"
+#include "gpu/ranges.h"
 #include "ops/backend.h"
 
 namespace octet::ops::gpu {
@@ -19,10 +20,14 @@ using octet::gpu::LaunchShape;
 
 class GpuDevice final : public Device {
  public:
-  /// `attention` may hold no library: own kernels take its place, and the description says why.
+  /// `attention` may hold no library: own kernels take its place, and the description says why. `ranges` may be null.
   GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, std::unique_ptr<octet::gpu::Products> products,
-            fp8::FormatFamily family, octet::gpu::FoundAttention attention)
-      : driver_(std::move(driver)), products_(std::move(products)), family_(family), attention_(std::move(attention)) {}
+            fp8::FormatFamily family, octet::gpu::FoundAttention attention, std::unique_ptr<octet::gpu::Ranges> ranges)
+      : driver_(std::move(driver)),
+        products_(std::move(products)),
+        family_(family),
+        attention_(std::move(attention)),
+        ranges_(std::move(ranges)) {}
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
@@ -43,6 +48,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Graph> end_capture() override { return driver_->end_capture(); }
   void abandon_capture() noexcept override { driver_->abandon_capture(); }
   void replay(const Graph& graph) override { driver_->replay(graph); }
+  [[nodiscard]] octet::gpu::Ranges* ranges() override { return ranges_.get(); }
   [[nodiscard]] std::string tune() override { return products_->tune(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
@@ -66,6 +72,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<octet::gpu::Products> products_;
   fp8::FormatFamily family_;
   octet::gpu::FoundAttention attention_;  // uses the driver's stream
+  std::unique_ptr<octet::gpu::Ranges> ranges_;
 };
 
 [[nodiscard]] inline const GpuDevice& gpu(const Device& device) {
