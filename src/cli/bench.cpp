@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/bench_quantize.h"
 #include "cli/commands.h"
+#include "core/error.h"
 
 namespace octet::cli {
 namespace {
@@ -34,19 +36,55 @@ CLI::App* add_model_bench(CLI::App& bench, const char* name, const char* help,
   return command;
 }
 
+struct QuantizeCommand {
+  std::string device;
+  std::filesystem::path config;
+  std::vector<std::string> set;
+  std::optional<std::int64_t> rows, cols;
+  int threads = 0;
+  bool json = false;
+};
+
+/// Casts of one matrix on the CPU, or, with a device or a configuration, every memory-bound op of a step.
+BenchReport measure(const QuantizeCommand& command) {
+  if (command.device.empty() && command.config.empty() && command.set.empty()) {
+    QuantizeBenchOptions options{.threads = command.threads};
+    options.rows = command.rows.value_or(options.rows);
+    options.cols = command.cols.value_or(options.cols);
+    return bench_quantize(options);
+  }
+  if (command.cols) {
+    throw UserError("bench quantize: --cols is of the matrix that the CPU casts: a model's widths are set by --set");
+  }
+  MemoryBoundOptions options{command.device, command.config, command.set, command.threads};
+  if (command.rows) {
+    options.set.push_back("training.batch_size=1");
+    options.set.push_back(fmt::format("training.seq_len={}", *command.rows));
+  }
+  return bench_memory_bound(options);
+}
+
+void add_quantize_bench(CLI::App& bench) {
+  auto options = std::make_shared<QuantizeCommand>();
+  CLI::App* command = bench.add_subcommand(
+      "quantize", "FP8 casts on the CPU, or every memory-bound op of a step on a device, beside a copy of memory");
+  command->add_option("config", options->config, "TOML file whose step's ops are measured");
+  command->add_option("--device", options->device, "cpu, cuda or cuda:N: measure the ops of a step there");
+  command->add_option("--set", options->set, "Override one key (repeatable)")->take_all()->allow_extra_args(false);
+  command->add_option("--rows", options->rows, "Rows of the matrix (default 16384); tokens of a step");
+  command->add_option("--cols", options->cols, "Columns of the matrix (default 4096)");
+  command->add_option("--threads", options->threads, "Threads of the CPU, 0 = all cores");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { print(measure(*options), options->json); });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* bench = app.add_subcommand("bench", "Measure casts, matrix products or whole steps on this machine");
   bench->require_subcommand(1);
-  auto quantize = std::make_shared<QuantizeBenchOptions>();
-  CLI::App* command = bench->add_subcommand("quantize", "FP8 casts, fused and pass by pass, beside a copy of memory");
-  command->add_option("--rows", quantize->rows, "Rows of the matrix (default 16384)");
-  command->add_option("--cols", quantize->cols, "Columns of the matrix (default 4096)");
-  command->add_option("--threads", quantize->threads, "Threads, 0 = all cores");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([quantize, options] { print(bench_quantize(*quantize), options->json); });
+  add_quantize_bench(*bench);
   add_model_bench(*bench, "gemm", "The products of a training step beside the best rate of this machine", options,
                   [](const BenchOptions& o) { return bench_gemm(o.config, o.set); });
   CLI::App* step = add_model_bench(*bench, "step", "Whole steps in bf16 and FP8, and where their time goes", options,

@@ -13,6 +13,17 @@ struct BenchReport {
   nlohmann::ordered_json json;
 };
 
+struct MemoryBoundOptions {
+  std::string device;            ///< empty: as the configuration says
+  std::filesystem::path config;  ///< empty: Llama 3 8B with its states in bf16 on a GPU, the quickstart's on a CPU
+  std::vector<std::string> set;
+  int threads = 0;  ///< of a CPU; 0: as the configuration says
+};
+
+/// Every memory-bound op of a training step at its shapes, beside the speed of a copy on the same device. UserError
+/// for a device or a configuration that cannot be used.
+[[nodiscard]] BenchReport bench_memory_bound(const MemoryBoundOptions& options);
+
 /// The products of a training step at a configuration's shapes, in bf16 and FP8, beside the best rate that oneDNN
 /// reaches on this machine.
 [[nodiscard]] BenchReport bench_gemm(const std::filesystem::path& config, const std::vector<std::string>& overrides);

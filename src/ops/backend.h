@@ -40,6 +40,8 @@ class Device {
 
   /// Whether memory of the allocator is the host's own.
   [[nodiscard]] virtual bool host_memory() const { return true; }
+  /// Bytes of the cache between the device's kernels and its memory; 0 for a CPU, whose caches are many.
+  [[nodiscard]] virtual std::size_t cache_bytes() const { return 0; }
   /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.
   virtual void upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   virtual void download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }

@@ -28,6 +28,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] ArenaAllocator allocator() override;
   [[nodiscard]] ArenaAllocator shared_allocator() override;
   [[nodiscard]] bool host_memory() const override { return false; }
+  [[nodiscard]] std::size_t cache_bytes() const override { return driver_->facts().l2_bytes; }
   void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) override { driver_->download(to, from, bytes); }
   void finish() override { driver_->finish(); }
