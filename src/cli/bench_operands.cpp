@@ -20,8 +20,10 @@ std::vector<T> random_source(bool both_signs) {
       const auto value = static_cast<float>(both_signs ? 2 * in_unit - 1 : in_unit);
       if constexpr (std::is_same_v<T, float>) {
         values[i + j] = value;
-      } else {
+      } else if constexpr (std::is_same_v<T, bf16>) {
         values[i + j] = to_bf16(value);
+      } else {
+        values[i + j] = static_cast<T>((words[j] & 0x80U) | (words[j] >> 8 & 0x3FU));  // no NaN in any format
       }
     }
   }
@@ -40,7 +42,7 @@ T* Operands::upload(std::span<const T> values) {
 template <typename T>
 T* Operands::random(Index count, Sign sign) {
   ops::Device& device = backend_.device();
-  std::shared_ptr<std::byte>& source = sources_[{kDType<T>, sign}];
+  std::shared_ptr<std::byte>& source = sources_[{sizeof(T), sign}];
   if (source == nullptr) {
     const std::vector<T> values = random_source<T>(sign == Sign::both);
     source = device.allocator()(static_cast<std::size_t>(kSourceBytes));
@@ -125,6 +127,23 @@ void Operands::bind(ops::Rope& op) {
   op.cos_sin = upload<float>(ops::rope_table(op.offset + op.seq_len, op.head_dim, kTheta, {}));
 }
 
+void Operands::bind(ops::AttentionForward& op) {
+  op.qkv = random<bf16>(op.shape.rows() * op.shape.qkv_cols());
+  op.out = room<bf16>(op.shape.rows() * op.shape.out_cols());
+  op.lse = room<float>(op.shape.rows() * op.shape.heads);
+}
+
+void Operands::bind(ops::AttentionBackward& op) {
+  ops::AttentionForward forward{nullptr, nullptr, nullptr, op.shape, op.scale};
+  bind(forward);
+  backend_.run(forward, workspace(forward));
+  op.qkv = forward.qkv;
+  op.out = forward.out;
+  op.lse = forward.lse;
+  op.dout = random<bf16>(op.shape.rows() * op.shape.out_cols());
+  op.dqkv = room<bf16>(op.shape.rows() * op.shape.qkv_cols());
+}
+
 void Operands::bind(ops::SwigluForward& op) {
   op.gate_up = random<bf16>(op.rows * 2 * op.dim);
   op.y = room<bf16>(op.rows * op.dim);
@@ -161,6 +180,21 @@ void Operands::bind(ops::Cast& op) {
   op.column_amax = measure.column_amax;
   bind(op.as_stored, op.rows, op.cols);
   bind(op.transposed, op.cols, op.rows);
+}
+
+void Operands::bind(ops::GemmOperand& side, Index outer, Index contraction) {
+  if (side.dtype == DType::bf16) {
+    side.data = random<bf16>(outer * contraction);
+    return;
+  }
+  side.data = random<std::uint8_t>(outer * contraction);
+  side.scale_inverse = random<float>(outer, Sign::positive);
+}
+
+void Operands::bind(ops::Gemm& op) {
+  bind(op.a, op.m, op.k);
+  bind(op.b, op.n, op.k);
+  op.d = op.d_dtype == DType::f32 ? static_cast<void*>(room<float>(op.m * op.n)) : room<bf16>(op.m * op.n);
 }
 
 void Operands::bind(ops::CrossEntropy& op) {

@@ -27,11 +27,14 @@ class Operands {
   void bind(ops::RmsNormForward& op);
   void bind(ops::RmsNormBackward& op);
   void bind(ops::Rope& op);
+  void bind(ops::AttentionForward& op);
+  void bind(ops::AttentionBackward& op);  ///< of a forward pass
   void bind(ops::SwigluForward& op);
   void bind(ops::SwigluBackward& op);
   void bind(ops::QuantizeRows& op);
   void bind(ops::Maxima& op);
   void bind(ops::Cast& op);  ///< under the maxima of its input
+  void bind(ops::Gemm& op);
   void bind(ops::CrossEntropy& op);
   void bind(ops::SumFloats& op);
   void bind(ops::Zero& op);
@@ -55,6 +58,7 @@ class Operands {
   void bind(ops::RowCodes& codes, Index rows, Index cols);
   void bind(ops::ColumnMaxima& columns, Index cols);
   void bind(ops::CastLayout& layout, Index outer, Index contraction);
+  void bind(ops::GemmOperand& side, Index outer, Index contraction);
 
   /// Zeros, for results.
   template <typename T>
@@ -63,7 +67,7 @@ class Operands {
         std::max<std::size_t>(static_cast<std::size_t>(count) * sizeof(T), Memory::kAlignment)));
     return reinterpret_cast<T*>(blocks_.back().get());
   }
-  /// Of T, bf16 or float, in (-1, 1) or (0, 1).
+  /// Of bf16 or float in (-1, 1) or (0, 1); bytes are FP8 codes of up to a third of the exponents.
   template <typename T>
   [[nodiscard]] T* random(Index count, Sign sign = Sign::both);
   [[nodiscard]] std::int32_t* tokens(Index count, Index vocab);
@@ -73,7 +77,7 @@ class Operands {
   const ops::Backend& backend_;
   std::vector<std::shared_ptr<std::byte>> blocks_;
   /// What random operands are copied from, again and again: the host makes numbers slowly.
-  std::map<std::pair<DType, Sign>, std::shared_ptr<std::byte>> sources_;
+  std::map<std::pair<std::size_t, Sign>, std::shared_ptr<std::byte>> sources_;  // by the size of an element
 };
 
 }  // namespace octet::cli

@@ -57,6 +57,8 @@ class Driver {
   virtual ~Driver() = default;
 
   [[nodiscard]] virtual const DeviceFacts& facts() const = 0;
+  /// Bytes of device memory that no process holds.
+  [[nodiscard]] virtual std::size_t free_bytes() const = 0;
 
   /// Device memory for as long as the pointer lives. UserError, with what is free, where the device cannot give it.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;

@@ -1,5 +1,6 @@
 // octet bench on the CPU: the figures that it prints hang together. Times themselves are not judged.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "cli/cli_fixture.h"
@@ -12,12 +13,12 @@ using Json = nlohmann::json;
 
 const std::string kDebugModel = OCTET_CONFIGS "/llama3_debug.toml";
 
-/// The one row of an op that has all of `parts` in its text.
+/// The one row of an op, or of any where that is empty, that has all of `parts` in its text.
 Json row_of(const Json& rows, const std::string& op, const Words& parts) {
   Json found;
   for (const Json& row : rows) {
     const auto text = row.at("what").get<std::string>();
-    if (row.at("op") != op) continue;
+    if (!op.empty() && row.at("op") != op) continue;
     if (!std::all_of(parts.begin(), parts.end(), [&](const std::string& part) { return contains(text, part); }))
       continue;
     EXPECT_TRUE(found.is_null()) << op << " has two such rows: " << text;
@@ -79,11 +80,79 @@ TEST_F(Bench, QuantizeOfOneMatrixStillTimesCasts) {
 }
 
 TEST_F(Bench, QuantizeRefusesWhatItCannotMeasure) {
-  refuses({"bench", "quantize", kDebugModel, "--device", "tpu"}, {"no device \"tpu\"", "cpu, cuda and cuda:N"});
   refuses({"bench", "quantize", kDebugModel, "--cols", "64"}, {"--cols", "--set"});
   refuses({"bench", "quantize", "--rows", "0"}, {"0 x 4096", "--rows"});
   refuses({"bench", "quantize", kDebugModel, "--rows", "0"}, {"training.seq_len", "0"});
   refuses({"bench", "quantize", "nowhere.toml"}, {"nowhere.toml"});
+}
+
+TEST_F(Bench, GemmTimesEveryProductOfAStepAndItsVariants) {
+  const auto bench = json_of({"bench", "gemm", kDebugModel, "--device", "cpu", "--set", "precision.min_size=0", "--set",
+                              "training.batch_size=1", "--json"});
+  std::map<std::string, double> best;
+  std::map<std::string, double> calls;
+  for (const Json& row : bench.at("products")) {
+    const double share = row.at("share_of_best").get<double>();
+    EXPECT_GT(share, 0.0) << row;
+    EXPECT_LE(share, 1.0) << row;
+    const std::string precision = row.at("operands") == "bf16" ? "bf16" : "fp8";
+    best[precision] = std::max(best[precision], share);
+    calls[precision] += row.at("calls_per_step").get<double>();
+    const double flops = 2.0 * row.at("m").get<double>() * row.at("n").get<double>() * row.at("k").get<double>();
+    const double rate = flops / row.at("seconds").get<double>();
+    EXPECT_NEAR(row.at("flops_per_second").get<double>(), rate, 1e-9 * rate) << row;
+  }
+  EXPECT_EQ(best, (std::map<std::string, double>{{"bf16", 1.0}, {"fp8", 1.0}}));
+  // 2 layers of 4 linear layers, and the head, which no recipe converts here; 3 products each
+  EXPECT_EQ(calls, (std::map<std::string, double>{{"bf16", 27.0}, {"fp8", 24.0}}));
+  EXPECT_EQ(row_of(bench.at("products"), "", {"m 64, n 64, k 64; e4m3fn", "-> bf16, fast"}).at("calls_per_step"), 2);
+  for (const char* accumulation : {"fast", "full"}) {
+    for (const bool adds : {false, true}) {
+      const auto variants =
+          std::count_if(bench.at("products").begin(), bench.at("products").end(), [&](const Json& row) {
+            return row.at("m") == 384 && row.at("n") == 64 && row.at("operands") == "e4m3fn" &&
+                   row.at("adds") == adds && row.at("accumulation") == accumulation;
+          });
+      EXPECT_EQ(variants, 1) << accumulation << adds;
+    }
+  }
+}
+
+TEST_F(Bench, AttentionCountsTheCausalHalf) {
+  const auto bench =
+      json_of({"bench", "attention", kDebugModel, "--device", "cpu", "--seq", "16", "--seq", "128", "--json"});
+  ASSERT_EQ(bench.at("rows").size(), 4U);
+  for (const Json& row : bench.at("rows")) {
+    const double length = row.at("seq_len").get<double>();
+    EXPECT_EQ(row.at("batch").get<double>() * length, 256.0);  // the tokens of the micro-batch
+    EXPECT_EQ(row.at("heads"), 4);
+    EXPECT_EQ(row.at("kv_heads"), 2);
+    const double products = row.at("op") == "attention" ? 2 : 5;
+    const double flops = products * 256.0 * 4 * 16 * (length + 1);
+    const double rate = flops / row.at("seconds").get<double>();
+    EXPECT_NEAR(row.at("flops_per_second").get<double>(), rate, 1e-9 * rate) << row;
+    EXPECT_GT(row.at("share_of_product").get<double>(), 0.0) << row;
+  }
+  EXPECT_GT(bench.at("contenders").at(0).at("product_flops_per_second").get<double>(), 0.0);
+  refuses({"bench", "attention", kDebugModel, "--seq", "0"}, {"--seq", "0"});
+}
+
+TEST_F(Bench, EveryMeasurementRefusesADeviceThatThereIsNot) {
+  for (const char* what : {"quantize", "gemm", "attention", "step"}) {
+    refuses({"bench", what, kDebugModel, "--device", "tpu"}, {"no device \"tpu\"", "cpu, cuda and cuda:N"});
+  }
+}
+
+TEST_F(Bench, StepComparesWithCeilingsAndPlan) {
+  const auto bench = json_of({"bench", "step", kDebugModel, "--steps", "1", "--json"});
+  for (const auto& [name, rate] : bench.at("ceilings").items()) EXPECT_GT(rate.get<double>(), 0.0) << name;
+  for (const Json& recipe : bench.at("recipes")) {
+    EXPECT_GT(recipe.at("planned_bytes").get<double>(), 0.0);
+    EXPECT_LE(recipe.at("peak_bytes"), recipe.at("planned_bytes"));
+    EXPECT_GE(recipe.at("peak_bytes").get<double>(), 0.98 * recipe.at("planned_bytes").get<double>());
+    EXPECT_FALSE(recipe.contains("launches_per_step"));  // of a GPU
+    for (const Json& op : recipe.at("ops")) EXPECT_GT(op.at("share_of_ceiling").get<double>(), 0.0) << op;
+  }
 }
 
 TEST_F(Bench, StepTimesBothPrecisions) {

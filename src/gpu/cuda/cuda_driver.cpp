@@ -247,6 +247,12 @@ class CudaDriver final : public Driver {
   }
 
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }
+  [[nodiscard]] std::size_t free_bytes() const override {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    api().check_result(api().mem_get_info(&free, &total), "asking for free memory");
+    return free;
+  }
 
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
     CUdeviceptr pointer = 0;

@@ -29,15 +29,20 @@ class GpuDevice final : public Device {
   [[nodiscard]] ArenaAllocator shared_allocator() override;
   [[nodiscard]] bool host_memory() const override { return false; }
   [[nodiscard]] std::size_t cache_bytes() const override { return driver_->facts().l2_bytes; }
+  [[nodiscard]] std::size_t free_bytes() const override { return driver_->free_bytes(); }
+  [[nodiscard]] DeviceUse use() const override { return use_; }
   void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }
-  void download(void* to, const void* from, std::size_t bytes) override { driver_->download(to, from, bytes); }
-  void finish() override { driver_->finish(); }
+  void download(void* to, const void* from, std::size_t bytes) override {
+    finish();
+    driver_->download(to, from, bytes);
+  }
+  void finish() override;
   [[nodiscard]] std::int64_t mark() override { return driver_->mark().index; }
   [[nodiscard]] double seconds_between(std::int64_t from, std::int64_t to) override {
     return driver_->seconds({from}, {to});
   }
   void forget_marks() override { driver_->forget_marks(); }
-  [[nodiscard]] std::string tune() override { return products_->tune(); }
+  [[nodiscard]] std::vector<octet::gpu::TunedProduct> tune() override { return products_->tune(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
@@ -52,13 +57,17 @@ class GpuDevice final : public Device {
   void launch(const std::string& kernel, const LaunchShape& shape, const Arguments& arguments) const {
     if (shape.blocks_x == 0 || shape.blocks_y == 0) return;  // an empty tensor
     driver_->launch(driver_->kernel(kernel), shape, &arguments, sizeof arguments);
+    count_launch();
   }
+  /// Of anything but `launch` that an op puts on the driver's stream.
+  void count_launch() const { ++use_.launches; }
 
  private:
   std::unique_ptr<octet::gpu::Driver> driver_;
   std::unique_ptr<octet::gpu::Products> products_;
   fp8::FormatFamily family_;
   octet::gpu::FoundAttention attention_;  // uses the driver's stream
+  mutable DeviceUse use_;                 // counts; nothing that is computed depends on it
 };
 
 [[nodiscard]] inline const GpuDevice& gpu(const Device& device) {
