@@ -249,6 +249,7 @@ void run_steps(Rival& rival, int first, int last) {
 StepTimes time_steps(Rival& rival, const StepBenchOptions& options, BenchReport& report) {
   if (options.tune) {
     run_step(rival, 1);
+    rival.engine.executor().settle_times();  // a tuning forgets the marks
     describe(report, rival.engine.backend().device().tune());
   }
   run_steps(rival, 1, kWarmUp + options.steps);

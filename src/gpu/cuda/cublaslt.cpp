@@ -94,7 +94,10 @@ char layout_letter(const Product& p) {
 }
 
 char operand_letter(const Product& p) {
-  return p.a.dtype == DType::bf16 ? 'b' : '8';
+  if (p.a.dtype == DType::bf16) return 'b';
+  const bool full = p.accumulation == fp8::Accumulation::full;
+  if (p.a.axis == fp8::ScaleAxis::row) return full ? 'R' : 'r';
+  return full ? 'T' : 't';
 }
 
 char output_letter(const Product& p) {
@@ -103,9 +106,10 @@ char output_letter(const Product& p) {
 }
 
 std::string text_of(const Product& p) {
-  return fmt::format("[{}, {}] over {}, {} x {} -> {}{}{}{}", p.m, p.n, p.k, name(p.a.dtype), name(p.b.dtype),
+  const bool fast = p.a.dtype != DType::bf16 && p.accumulation == fp8::Accumulation::fast;
+  return fmt::format("[{}, {}] over {}, {} x {} -> {}{}{}{}{}", p.m, p.n, p.k, name(p.a.dtype), name(p.b.dtype),
                      name(p.d_dtype), p.a.transposed ? ", A transposed" : "", p.b.transposed ? ", B transposed" : "",
-                     p.accumulate ? ", added to" : "");
+                     p.accumulate ? ", added to" : "", fast ? ", fast accumulation" : "");
 }
 
 /// A product as cuBLASLt sees it. Its matrices are column-major: our D [m, n] is its D^T [n, m], so that our B is its

@@ -1,7 +1,7 @@
 // Which of cuBLASLt's proposals is the fastest, measured: the heuristic's first choice for bf16 is up to 15 % slow.
 //
-// Lines are those that `octet bench step --tune` printed on one NVIDIA H200: random data, medians, a gain above 2 % that
-// came twice. A product that is not here takes the first proposal and is reported.
+// Made by `octet bench step --tune` on one NVIDIA H200, random data, medians. A product that is not here
+// takes the first proposal and is reported.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace octet::gpu {
 struct CublasLtChoice {
   std::size_t version;
   std::int64_t m, n, k;
-  char operands;  ///< 'b' bf16, '8' FP8
+  char operands;  ///< 'b' bf16; FP8 with a scale a row 'r', one scale 't', 'R' and 'T' where sums are full
   char layout;    ///< which of A and B lie transposed: '0' none, 'a', 'b', '2' both
   char output;    ///< 'b' bf16, 'f' f32, '+' f32 that is added to
   int choice;
