@@ -1,21 +1,21 @@
-// octet bench quantize|gemm|step: measures this machine; every table also as JSON.
+// octet bench quantize|gemm|attention|step: measures a device; every table also as JSON.
 #include "cli/bench.h"
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/bench_quantize.h"
 #include "cli/commands.h"
+#include "core/error.h"
 
 namespace octet::cli {
 namespace {
 
-struct BenchOptions {
-  std::filesystem::path config = "configs/llama3_quickstart.toml";
-  std::vector<std::string> set;
-  StepBenchOptions step;
+/// What every measurement is told.
+struct Command {
+  DeviceBenchOptions device;
   bool json = false;
 };
 
@@ -23,37 +23,95 @@ void print(const BenchReport& report, bool json) {
   fmt::print("{}\n", json ? report.json.dump(2) : report.table);
 }
 
-CLI::App* add_model_bench(CLI::App& bench, const char* name, const char* help,
-                          const std::shared_ptr<BenchOptions>& options,
-                          const std::function<BenchReport(const BenchOptions&)>& measure) {
-  CLI::App* command = bench.add_subcommand(name, help);
-  command->add_option("config", options->config, "TOML file (default configs/llama3_quickstart.toml)");
-  command->add_option("--set", options->set, "Override one key (repeatable)")->take_all()->allow_extra_args(false);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, measure] { print(measure(*options), options->json); });
-  return command;
+/// A command that measures a model's step, and its options for that.
+CLI::App* add_command(CLI::App& bench, const char* name, const char* help, Command& command) {
+  CLI::App* added = bench.add_subcommand(name, help);
+  DeviceBenchOptions& options = command.device;
+  added->add_option("config", options.config,
+                    "TOML file (default configs/llama3_quickstart.toml, with --device cuda llama3_8b.toml)");
+  added->add_option("--device", options.device, "cpu, cuda or cuda:N (default: the configuration's)");
+  added->add_option("--set", options.set, "Override one key (repeatable)")->take_all()->allow_extra_args(false);
+  added->add_flag("--json", command.json, "Print JSON");
+  return added;
+}
+
+struct QuantizeCommand : Command {
+  std::optional<std::int64_t> rows, cols;
+};
+
+/// Casts of one matrix on the CPU, or, with a device or a configuration, every memory-bound op of a step.
+BenchReport measure(const QuantizeCommand& command) {
+  DeviceBenchOptions options = command.device;
+  if (options.device.empty() && options.config.empty() && options.set.empty()) {
+    QuantizeBenchOptions matrix{.threads = options.threads};
+    matrix.rows = command.rows.value_or(matrix.rows);
+    matrix.cols = command.cols.value_or(matrix.cols);
+    return bench_quantize(matrix);
+  }
+  if (command.cols) {
+    throw UserError("bench quantize: --cols is of the matrix that the CPU casts: a model's widths are set by --set");
+  }
+  if (command.rows) {
+    options.set.push_back("training.batch_size=1");
+    options.set.push_back(fmt::format("training.seq_len={}", *command.rows));
+  }
+  return bench_memory_bound(options);
+}
+
+void add_quantize(CLI::App& bench) {
+  auto command = std::make_shared<QuantizeCommand>();
+  CLI::App* added = add_command(
+      bench, "quantize",
+      "FP8 casts on the CPU, or every memory-bound op of a step on a device, beside a copy of memory", *command);
+  added->add_option("--rows", command->rows, "Rows of the matrix (default 16384); tokens of a step");
+  added->add_option("--cols", command->cols, "Columns of the matrix (default 4096)");
+  added->add_option("--threads", command->device.threads, "Threads of the CPU, 0 = all cores");
+  added->callback([command] { print(measure(*command), command->json); });
+}
+
+void add_gemm(CLI::App& bench) {
+  auto command = std::make_shared<Command>();
+  add_command(bench, "gemm", "The products of a training step beside the best rate of this machine", *command)
+      ->callback([command] { print(bench_gemm(command->device), command->json); });
+}
+
+struct AttentionCommand : Command {
+  std::vector<std::int64_t> lengths;
+};
+
+void add_attention(CLI::App& bench) {
+  auto command = std::make_shared<AttentionCommand>();
+  CLI::App* added =
+      add_command(bench, "attention", "Both directions of attention, by all who can compute it", *command);
+  added->add_option("--seq", command->lengths, "Tokens of a sequence (repeatable; default the configuration's)")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(CLI::PositiveNumber);
+  added->callback([command] { print(bench_attention(command->device, command->lengths), command->json); });
+}
+
+struct StepCommand : Command {
+  StepBenchOptions step;
+};
+
+void add_step(CLI::App& bench) {
+  auto command = std::make_shared<StepCommand>();
+  CLI::App* added = add_command(bench, "step", "Whole steps in bf16 and FP8, and where their time goes", *command);
+  added->add_option("--steps", command->step.steps, "Steps to time (default 20)")->check(CLI::PositiveNumber);
+  added->add_flag("--tune", command->step.tune, "First find the fastest way of each product on a GPU, and print it");
+  added->add_flag("!--whole", command->step.ops, "On a GPU: time steps alone, without the marks between ops");
+  added->callback([command] { print(bench_step(command->device, command->step), command->json); });
 }
 
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* bench = app.add_subcommand("bench", "Measure casts, matrix products or whole steps on this machine");
+  CLI::App* bench = app.add_subcommand("bench", "Measure casts, matrix products, attention or whole steps on a device");
   bench->require_subcommand(1);
-  auto quantize = std::make_shared<QuantizeBenchOptions>();
-  CLI::App* command = bench->add_subcommand("quantize", "FP8 casts, fused and pass by pass, beside a copy of memory");
-  command->add_option("--rows", quantize->rows, "Rows of the matrix (default 16384)");
-  command->add_option("--cols", quantize->cols, "Columns of the matrix (default 4096)");
-  command->add_option("--threads", quantize->threads, "Threads, 0 = all cores");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([quantize, options] { print(bench_quantize(*quantize), options->json); });
-  add_model_bench(*bench, "gemm", "The products of a training step beside the best rate of this machine", options,
-                  [](const BenchOptions& o) { return bench_gemm(o.config, o.set); });
-  CLI::App* step = add_model_bench(*bench, "step", "Whole steps in bf16 and FP8, and where their time goes", options,
-                                   [](const BenchOptions& o) { return bench_step(o.config, o.set, o.step); });
-  step->add_option("--steps", options->step.steps, "Steps to time (default 20)")->check(CLI::PositiveNumber);
-  step->add_flag("--tune", options->step.tune, "First find the fastest way of each product on a GPU, and print it");
-  step->add_flag("!--whole", options->step.ops, "On a GPU: time steps alone, without the marks between ops");
+  add_quantize(*bench);
+  add_gemm(*bench);
+  add_attention(*bench);
+  add_step(*bench);
 }
 
 }  // namespace octet::cli

@@ -1,6 +1,7 @@
 // octet bench: each measurement returns a table for people and the same figures as JSON.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,9 +14,27 @@ struct BenchReport {
   nlohmann::ordered_json json;
 };
 
-/// The products of a training step at a configuration's shapes, in bf16 and FP8, beside the best rate that oneDNN
-/// reaches on this machine.
-[[nodiscard]] BenchReport bench_gemm(const std::filesystem::path& config, const std::vector<std::string>& overrides);
+/// Where single ops are measured, and those of which step.
+struct DeviceBenchOptions {
+  std::string device;            ///< empty: as the configuration says
+  std::filesystem::path config;  ///< empty: Llama 3 8B with its states in bf16 on a GPU, the quickstart's on a CPU
+  std::vector<std::string> set;
+  int threads = 0;  ///< of a CPU; 0: as the configuration says
+};
+
+/// Every memory-bound op of a training step at its shapes, beside the speed of a copy on the same device. UserError
+/// for a device or a configuration that cannot be used.
+[[nodiscard]] BenchReport bench_memory_bound(const DeviceBenchOptions& options);
+
+/// Attention, forward and backward, at a configuration's heads and tokens in sequences of each of `lengths` (none: the
+/// configuration's): on a GPU by its library, with and without the same bits on each run, by own kernels, and by the
+/// CPU where that takes seconds; beside a square product in bf16. UserError as above.
+[[nodiscard]] BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector<std::int64_t>& lengths);
+
+/// The products of a training step at a configuration's shapes, in bf16 and FP8: on the CPU, unless a device is named,
+/// beside the best rate that oneDNN reaches; on a device with both accumulations, alone and added to, beside the best
+/// of them. UserError as above.
+[[nodiscard]] BenchReport bench_gemm(const DeviceBenchOptions& options);
 
 struct StepBenchOptions {
   int steps = 20;     ///< that are timed
@@ -23,8 +42,8 @@ struct StepBenchOptions {
   bool ops = true;    ///< time each op too, which on a GPU costs a step some milliseconds
 };
 
-/// Whole steps of a configuration in bf16 and in an FP8 recipe: time, where it goes, the ratio of the two.
-[[nodiscard]] BenchReport bench_step(const std::filesystem::path& config, const std::vector<std::string>& overrides,
-                                     const StepBenchOptions& options);
+/// Whole steps of a configuration in bf16 and in an FP8 recipe: time, where it goes beside what the device can do, what
+/// the host adds, memory against its plan, the ratio of the two. UserError as above.
+[[nodiscard]] BenchReport bench_step(const DeviceBenchOptions& device, const StepBenchOptions& options);
 
 }  // namespace octet::cli

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 #include <map>
 
 #include "cli/bench.h"
+#include "cli/bench_device.h"
+#include "cli/bench_timing.h"
 #include "core/random.h"
 #include "model/llama.h"
 #include "ops/cpu/cpu_device.h"
@@ -17,19 +17,6 @@ namespace octet::cli {
 namespace {
 
 using Index = std::int64_t;
-
-/// The median time of one call in seconds, after a warm-up.
-double median_seconds(const std::function<void()>& call) {
-  call();
-  std::vector<double> times;
-  for (int i = 0; i < 9; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    call();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::nth_element(times.begin(), times.begin() + 4, times.end());
-  return times[4];
-}
 
 /// bf16 values in (-1, 1), or the FP8 codes of a third of the range: random, as constant data runs faster than real.
 template <typename T>
@@ -47,7 +34,8 @@ std::vector<T> random_values(Index count) {
 }
 
 /// What oneDNN reaches where it is at its best: tiles of 1024 x 1024 with a long contraction, one per thread.
-double best_rate(const ops::cpu::CpuDevice& device) {
+double best_rate(ops::Device& on) {
+  const ops::cpu::CpuDevice& device = ops::cpu::cpu(on);
   constexpr Index extent = 1024;
   double best = 0;
   for (const Index k : {2048, 4096}) {
@@ -57,11 +45,12 @@ double best_rate(const ops::cpu::CpuDevice& device) {
     const Index scratch_bytes = static_cast<Index>(product.scratch_bytes()) + 64;
     std::vector<std::byte> scratch(static_cast<std::size_t>(scratch_bytes * device.threads()));
     std::vector<float> d(static_cast<std::size_t>(extent * extent * device.threads()));
-    const double seconds = median_seconds([&] {
+    const auto run = [&] {
       device.pool().run(device.threads() * 2, [&](Index, int thread) {
         product.run(a.data(), a.data(), d.data() + thread * extent * extent, scratch.data() + thread * scratch_bytes);
       });
-    });
+    };
+    const double seconds = time_calls(on, run).median;
     best = std::max(best, 2.0 * extent * extent * static_cast<double>(k) * 2 * device.threads() / seconds);
   }
   return best;
@@ -105,16 +94,17 @@ double time_product(const ops::Backend& backend, const Product& p, bool fp8) {
   gemm.k = p.k;
   gemm.d_dtype = wgrad ? DType::f32 : DType::bf16;
   std::vector<std::byte> workspace(backend.workspace_bytes(gemm));
-  return median_seconds([&] { backend.run(gemm, workspace); });
+  return time_calls(backend.device(), [&] { backend.run(gemm, workspace); }).median;
 }
 
 }  // namespace
 
-BenchReport bench_gemm(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  const Config config = load_config(path, overrides).config;
-  const auto backend = make_backend(config);
-  const auto model = make_model(config, *backend);
-  const double best = best_rate(ops::cpu::cpu(backend->device()));
+BenchReport bench_gemm(const DeviceBenchOptions& options) {
+  DeviceBench bench = open_bench(options);
+  if (!options.device.empty() || !bench.backend->device().host_memory()) return bench_products(std::move(bench));
+  const ops::Backend* backend = bench.backend.get();
+  const auto model = make_model(bench.config, *backend);
+  const double best = best_rate(backend->device());
   BenchReport report;
   report.json = {{"device", backend->device().description()},
                  {"best_gflops", best / 1e9},

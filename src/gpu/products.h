@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/dtype.h"
 #include "fp8/recipe.h"
@@ -32,6 +33,16 @@ struct Product {
   fp8::Accumulation accumulation = fp8::Accumulation::full;
 };
 
+/// What a tuning found out about a product.
+struct TunedProduct {
+  std::string product;           ///< "[8192, 4096] over 4096, bf16 x bf16 -> f32, added to"
+  std::string choice;            ///< as the committed table holds it; empty where the library's first proposal stays
+  double first_seconds = 0;      ///< of the first proposal
+  double seconds = 0;            ///< of the fastest
+  double query_seconds = 0;      ///< that the host took to ask for proposals
+  double first_run_seconds = 0;  ///< that the host took to put the product on the stream for the first time
+};
+
 class Products {
  public:
   Products() = default;
@@ -47,8 +58,8 @@ class Products {
   /// "cuBLASLt 13.1.0, /usr/.../libcublasLt.so.13"
   [[nodiscard]] virtual std::string description() const = 0;
   /// Times every way that the library proposes for each product that has been run, on its last operands, and uses the
-  /// fastest from here on. Overwrites results. One line for each that had a choice, as the committed table holds them.
-  [[nodiscard]] virtual std::string tune() = 0;
+  /// fastest from here on where it gains what is worth a line of the committed table. Overwrites results.
+  [[nodiscard]] virtual std::vector<TunedProduct> tune() = 0;
   /// Shapes whose algorithm stands in no table and was the library's first choice, one line each.
   [[nodiscard]] virtual std::string untuned() const = 0;
 };

@@ -19,10 +19,17 @@
 #include "core/graph.h"
 #include "core/memory.h"
 #include "fp8/format_family.h"
+#include "gpu/products.h"
 #include "gpu/ranges.h"
 #include "ops/ops.h"
 
 namespace octet::ops {
+
+/// What a device that runs behind the host was given since it was opened, and how long the host waited for it.
+struct DeviceUse {
+  std::int64_t launches = 0;  ///< of kernels, products and calls of a vendor's library, copies, clearings
+  double waited_seconds = 0;
+};
 
 /// What runs the kernels. Each backend derives its own: threads and matrix library here, streams there. Unless it says
 /// otherwise its memory is the host's and an op is done when its run returns.
@@ -45,6 +52,10 @@ class Device {
 
   /// Whether memory of the allocator is the host's own.
   [[nodiscard]] virtual bool host_memory() const { return true; }
+  /// Bytes of the cache between the device's kernels and its memory; 0 for a CPU, whose caches are many.
+  [[nodiscard]] virtual std::size_t cache_bytes() const { return 0; }
+  /// Nothing for a CPU.
+  [[nodiscard]] virtual DeviceUse use() const { return {}; }
   /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.
   virtual void upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
   virtual void download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
@@ -70,9 +81,9 @@ class Device {
   /// Runs the captured ops, in the order of the others.
   virtual void replay(const Graph&) { throw Failure("{} captures no ops", description()); }
 
-  /// Finds the fastest way of each product that has been run and keeps to it; a line for each choice. May overwrite
-  /// results. Graphs keep what they were captured with.
-  [[nodiscard]] virtual std::string tune() { return {}; }
+  /// Finds the fastest way of each product that has been run and keeps to it. May overwrite results. Graphs keep what
+  /// they were captured with.
+  [[nodiscard]] virtual std::vector<octet::gpu::TunedProduct> tune() { return {}; }
 };
 
 using Workspace = std::span<std::byte>;

@@ -5,12 +5,10 @@
 
 #include "fp8/demonstration.h"
 #include "ops/cpu/cpu_backend.h"
-#include "ops/gpu/gpu_backend.h"
 
 namespace octet {
 
-std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads, bool deterministic) {
-  const ops::GpuOptions gpu{.deterministic = deterministic};
+std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads, const ops::GpuOptions& gpu) {
   if (name == "cpu") return ops::make_cpu_backend(threads);
   if (name == "cuda") return ops::make_cuda_backend(0, gpu);
   int index = 0;
@@ -23,7 +21,8 @@ std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads, 
 }
 
 std::unique_ptr<ops::Backend> make_backend(const Config& config) {
-  return open_device(config.runtime.device, static_cast<int>(config.runtime.threads), config.training.deterministic);
+  return open_device(config.runtime.device, static_cast<int>(config.runtime.threads),
+                     {.deterministic = config.training.deterministic});
 }
 
 fp8::FormatFamily choose_family(const Config& config, const ops::Backend& backend) {

@@ -9,14 +9,14 @@
 #include "io/config.h"
 #include "model/llama.h"
 #include "ops/backend.h"
+#include "ops/gpu/gpu_backend.h"
 
 namespace octet {
 
 /// "cpu", "cuda" (the first GPU) or "cuda:N". `threads` are the CPU's; 0 takes every core. UserError for another name
-/// or a device that cannot be used; the message says why. `deterministic`: the same bits on each run, which costs a GPU
-/// speed.
+/// or a device that cannot be used; the message says why. `gpu` is of no meaning to a CPU.
 [[nodiscard]] std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads = 0,
-                                                        bool deterministic = false);
+                                                        const ops::GpuOptions& gpu = {});
 [[nodiscard]] std::unique_ptr<ops::Backend> make_backend(const Config& config);
 
 /// The format family that `precision.fp8_format` stands for on this device. UserError names both where the device lacks

@@ -68,29 +68,6 @@ TEST_F(Commands, SelftestPassesEveryOp) {
   for (const auto& op : result.at("ops")) EXPECT_EQ(op.at("verdict"), "ok") << op.dump();
 }
 
-TEST_F(Commands, BenchStepTimesBothPrecisions) {
-  const auto bench = json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--steps", "1", "--json"});
-  ASSERT_EQ(bench.at("recipes").size(), 2U);
-  EXPECT_EQ(bench.at("recipes").at(0).at("recipe"), "bf16");
-  EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), "rowwise");
-  EXPECT_GT(bench.at("fp8_over_bf16").get<double>(), 0.0);
-}
-
-TEST_F(Commands, BenchStepSharesTheTimeOutInEveryRecipe) {
-  for (const char* recipe : {"tensorwise", "rowwise", "rowwise_hp_wgrad"}) {
-    const auto bench = json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--set",
-                                std::string("precision.recipe=") + recipe, "--steps", "1", "--json"});
-    EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), recipe);
-    for (const auto& times : bench.at("recipes")) {
-      double shares = 0;
-      for (const auto& op : times.at("ops")) shares += op.at("share").get<double>();
-      EXPECT_NEAR(shares, 1.0, 1e-9) << times.at("recipe");
-      EXPECT_GT(times.at("elementwise_share").get<double>(), 0.0);
-      EXPECT_LT(times.at("elementwise_share").get<double>(), 1.0);
-    }
-  }
-}
-
 TEST_F(Commands, GenerateFollowsItsSeed) {
   succeed(train("run"));
   const std::string text = succeed(generate("run", {"--seed", "3"}));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,6 +18,8 @@
 
 namespace octet::gpu {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr std::size_t kOldestVersion = 120900;  // before, FP8 products had one scale for a whole operand
@@ -97,12 +100,22 @@ char layout_letter(const Product& p) {
 }
 
 char operand_letter(const Product& p) {
-  return p.a.dtype == DType::bf16 ? 'b' : '8';
+  if (p.a.dtype == DType::bf16) return 'b';
+  const bool full = p.accumulation == fp8::Accumulation::full;
+  if (p.a.axis == fp8::ScaleAxis::row) return full ? 'R' : 'r';
+  return full ? 'T' : 't';
 }
 
 char output_letter(const Product& p) {
   if (p.d_dtype == DType::bf16) return 'b';
   return p.accumulate ? '+' : 'f';
+}
+
+std::string text_of(const Product& p) {
+  const bool fast = p.a.dtype != DType::bf16 && p.accumulation == fp8::Accumulation::fast;
+  return fmt::format("[{}, {}] over {}, {} x {} -> {}{}{}{}{}", p.m, p.n, p.k, name(p.a.dtype), name(p.b.dtype),
+                     name(p.d_dtype), p.a.transposed ? ", A transposed" : "", p.b.transposed ? ", B transposed" : "",
+                     p.accumulate ? ", added to" : "", fast ? ", fast accumulation" : "");
 }
 
 /// A product as cuBLASLt sees it. Its matrices are column-major: our D [m, n] is its D^T [n, m], so that our B is its
@@ -210,28 +223,30 @@ class CublasLt final : public Products {
   [[nodiscard]] std::size_t workspace_bytes() const override { return kWorkspaceBytes; }
 
   void run(const Product& product, void* workspace) override {
-    auto& plan = plans_[key_of(product)];
-    if (!plan) plan = make_plan(product);
-    plan->run(handle_, product, workspace, driver_.native_stream());
-    last_[key_of(product)] = {product, workspace};
+    const Key key = key_of(product);
+    auto& plan = plans_[key];
+    if (plan) {
+      plan->run(handle_, product, workspace, driver_.native_stream());
+    } else {
+      const Clock::time_point begin = Clock::now();
+      plan = make_plan(product);
+      const Clock::time_point planned = Clock::now();
+      plan->run(handle_, product, workspace, driver_.native_stream());
+      cold_starts_[key] = {seconds_between(begin, planned), seconds_between(planned, Clock::now())};
+    }
+    last_[key] = {product, workspace};
   }
 
-  [[nodiscard]] std::string tune() override {
-    std::string table;
+  [[nodiscard]] std::vector<TunedProduct> tune() override {
+    std::vector<TunedProduct> tuned;
     for (const auto& [key, last] : last_) {
-      Plan& plan = *plans_.at(key);
-      if (plan.proposals() < 2) continue;
-      std::vector<double> seconds;
-      for (int i = 0; i < plan.proposals(); ++i) seconds.push_back(median_seconds(plan, i, last));
-      const double first = seconds[0];
-      const auto best = static_cast<int>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
-      plan.choose(first > kWorthwhile * seconds[static_cast<std::size_t>(best)] ? best : 0);
-      const Product& p = last.product;
-      table += fmt::format("    {{{}, {}, {}, {}, '{}', '{}', '{}', {}}},  // {:.0f} us, first {:.0f}\n",
-                           api_.get_version(), p.m, p.n, p.k, operand_letter(p), layout_letter(p), output_letter(p),
-                           plan.chosen(), seconds[static_cast<std::size_t>(plan.chosen())] * 1e6, first * 1e6);
+      const ColdStart& cold = cold_starts_.at(key);
+      TunedProduct product = tune(*plans_.at(key), last);
+      product.query_seconds = cold.query_seconds;
+      product.first_run_seconds = cold.run_seconds;
+      tuned.push_back(std::move(product));
     }
-    return table;
+    return tuned;
   }
 
   [[nodiscard]] std::string description() const override {
@@ -244,6 +259,36 @@ class CublasLt final : public Products {
     Product product;
     void* workspace;
   };
+
+  struct ColdStart {
+    double query_seconds = 0;
+    double run_seconds = 0;
+  };
+
+  static double seconds_between(Clock::time_point begin, Clock::time_point end) {
+    return std::chrono::duration<double>(end - begin).count();
+  }
+
+  /// Times all proposals, then the first and the fastest once more: a gain that does not come again is noise.
+  [[nodiscard]] TunedProduct tune(Plan& plan, const Last& last) {
+    const Product& p = last.product;
+    std::vector<double> seconds;
+    for (int i = 0; i < plan.proposals(); ++i) seconds.push_back(median_seconds(plan, i, last));
+    const auto best = static_cast<int>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+    TunedProduct tuned{.product = text_of(p),
+                       .choice = {},
+                       .first_seconds = median_seconds(plan, 0, last),
+                       .seconds = median_seconds(plan, best, last)};
+    const bool gains = seconds[0] > kWorthwhile * seconds[static_cast<std::size_t>(best)] &&
+                       tuned.first_seconds > kWorthwhile * tuned.seconds;
+    plan.choose(gains ? best : 0);
+    if (gains) {
+      tuned.choice = fmt::format("    {{{}, {}, {}, {}, '{}', '{}', '{}', {}}},  // {:.0f} us, first {:.0f}",
+                                 api_.get_version(), p.m, p.n, p.k, operand_letter(p), layout_letter(p),
+                                 output_letter(p), best, tuned.seconds * 1e6, tuned.first_seconds * 1e6);
+    }
+    return tuned;
+  }
 
   double median_seconds(Plan& plan, int proposal, const Last& last) {
     constexpr int kRuns = 9;
@@ -274,7 +319,7 @@ class CublasLt final : public Products {
     if (known != kCublasLtChoices.end()) {
       plan->choose(known->choice);
     } else {
-      untuned_.insert(fmt::format("[{}, {}] over {}, {} operands", p.m, p.n, p.k, name(p.a.dtype)));
+      untuned_.insert(text_of(p));
     }
     return plan;
   }
@@ -283,6 +328,7 @@ class CublasLt final : public Products {
   Api api_;
   cublasLtHandle_t handle_ = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::map<Key, ColdStart> cold_starts_;
   std::map<Key, Last> last_;
   std::set<std::string> untuned_;
 };

@@ -14,7 +14,7 @@ namespace octet::gpu {
 struct CublasLtChoice {
   std::size_t version;
   std::int64_t m, n, k;
-  char operands;  ///< 'b' bf16, '8' FP8
+  char operands;  ///< 'b' bf16; FP8 with a scale a row 'r', one scale 't', 'R' and 'T' where sums are full
   char layout;    ///< which of A and B lie transposed: '0' none, 'a', 'b', '2' both
   char output;    ///< 'b' bf16, 'f' f32, '+' f32 that is added to
   int choice;

@@ -93,7 +93,6 @@ class CudaDriver final : public Driver {
   }
 
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }
-
   [[nodiscard]] DeviceMemory memory() const override {
     DeviceMemory memory;
     api().check_result(api().mem_get_info(&memory.free_bytes, &memory.total_bytes), "asking for free memory");

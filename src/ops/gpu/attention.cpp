@@ -146,6 +146,7 @@ void attention_forward(Device& device, const AttentionForward& op, Workspace wor
     return run_own_forward(device, op);
   }
   library->forward(shape, {op.qkv, op.out, op.lse}, workspace.data());
+  gpu(device).count_launch();
 }
 
 std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op) {
@@ -167,6 +168,7 @@ void attention_backward(Device& device, const AttentionBackward& op, Workspace w
     return run_own_backward(device, op, reinterpret_cast<float*>(workspace.data()));
   }
   library->backward(shape, {op.qkv, op.out, op.dout, op.lse, op.dqkv}, workspace.data());
+  gpu(device).count_launch();
 }
 
 }  // namespace octet::ops::gpu

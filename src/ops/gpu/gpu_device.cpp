@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 namespace octet::ops::gpu {
 std::string GpuDevice::description() const {
@@ -13,6 +14,12 @@ std::string GpuDevice::description() const {
   return fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}, {}; attention: {}", facts.name, facts.arch,
                      facts.multiprocessors, static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime,
                      products_->description(), attention);
+}
+
+void GpuDevice::finish() {
+  const auto begin = std::chrono::steady_clock::now();
+  driver_->finish();
+  use_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 ArenaAllocator GpuDevice::allocator() {

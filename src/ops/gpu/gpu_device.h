@@ -35,9 +35,14 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::optional<std::size_t> free_bytes() const override { return driver_->memory().free_bytes; }
   [[nodiscard]] ArenaAllocator shared_allocator() override;
   [[nodiscard]] bool host_memory() const override { return false; }
+  [[nodiscard]] std::size_t cache_bytes() const override { return driver_->facts().l2_bytes; }
+  [[nodiscard]] DeviceUse use() const override { return use_; }
   void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }
-  void download(void* to, const void* from, std::size_t bytes) override { driver_->download(to, from, bytes); }
-  void finish() override { driver_->finish(); }
+  void download(void* to, const void* from, std::size_t bytes) override {
+    finish();
+    driver_->download(to, from, bytes);
+  }
+  void finish() override;
   [[nodiscard]] std::int64_t mark() override { return driver_->mark().index; }
   [[nodiscard]] double seconds_between(std::int64_t from, std::int64_t to) override {
     return driver_->seconds({from}, {to});
@@ -47,9 +52,12 @@ class GpuDevice final : public Device {
   void begin_capture() override { driver_->begin_capture(); }
   [[nodiscard]] std::unique_ptr<Graph> end_capture() override { return driver_->end_capture(); }
   void abandon_capture() noexcept override { driver_->abandon_capture(); }
-  void replay(const Graph& graph) override { driver_->replay(graph); }
+  void replay(const Graph& graph) override {
+    driver_->replay(graph);
+    use_.launches += graph.launches();
+  }
   [[nodiscard]] octet::gpu::Ranges* ranges() override { return ranges_.get(); }
-  [[nodiscard]] std::string tune() override { return products_->tune(); }
+  [[nodiscard]] std::vector<octet::gpu::TunedProduct> tune() override { return products_->tune(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
@@ -65,7 +73,10 @@ class GpuDevice final : public Device {
   void launch(const std::string& kernel, const LaunchShape& shape, const Arguments& arguments) const {
     if (shape.blocks_x == 0 || shape.blocks_y == 0) return;  // an empty tensor
     driver_->launch(driver_->kernel(kernel), shape, &arguments, sizeof arguments);
+    count_launch();
   }
+  /// Of anything but `launch` that an op puts on the driver's stream.
+  void count_launch() const { ++use_.launches; }
 
  private:
   std::unique_ptr<octet::gpu::Driver> driver_;
@@ -73,6 +84,7 @@ class GpuDevice final : public Device {
   fp8::FormatFamily family_;
   octet::gpu::FoundAttention attention_;  // uses the driver's stream
   std::unique_ptr<octet::gpu::Ranges> ranges_;
+  mutable DeviceUse use_;  // counts; nothing that is computed depends on it
 };
 
 [[nodiscard]] inline const GpuDevice& gpu(const Device& device) {

@@ -56,6 +56,7 @@ void gemm(Device& device, const Gemm& op, Workspace workspace) {
     one.axis = ScaleAxis::row;
   }
   gpu(device).products().run(product, library);
+  gpu(device).count_launch();
 }
 
 }  // namespace octet::ops::gpu

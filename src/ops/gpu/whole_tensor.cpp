@@ -138,10 +138,12 @@ void difference(Device& device, const Difference& op, Workspace workspace) {
 
 void copy(Device& device, const Copy& op, Workspace) {
   gpu(device).driver().copy(op.to, op.from, static_cast<std::size_t>(op.size));
+  gpu(device).count_launch();
 }
 
 void zero(Device& device, const Zero& op, Workspace) {
   gpu(device).driver().zero(op.data, static_cast<std::size_t>(op.size));
+  gpu(device).count_launch();
 }
 
 }  // namespace octet::ops::gpu

@@ -1,0 +1,182 @@
+// octet bench on the CPU: the figures that it prints hang together. Times themselves are not judged.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/cli_fixture.h"
+
+namespace octet::test {
+namespace {
+
+using Bench = CliTest;
+using Json = nlohmann::json;
+
+const std::string kDebugModel = OCTET_CONFIGS "/llama3_debug.toml";
+
+/// The one row of an op, or of any where that is empty, that has all of `parts` in its text.
+Json row_of(const Json& rows, const std::string& op, const Words& parts) {
+  Json found;
+  for (const Json& row : rows) {
+    const auto text = row.at("what").get<std::string>();
+    if (!op.empty() && row.at("op") != op) continue;
+    if (!std::all_of(parts.begin(), parts.end(), [&](const std::string& part) { return contains(text, part); }))
+      continue;
+    EXPECT_TRUE(found.is_null()) << op << " has two such rows: " << text;
+    found = row;
+  }
+  EXPECT_FALSE(found.is_null()) << "no " << op;
+  return found;
+}
+
+/// The debug model has 2 layers, 64 wide, 192 in the feed-forward network, and 256 tokens; with --rows 32 it has 32.
+TEST_F(Bench, QuantizeTimesEveryMemoryBoundOpOfAStep) {
+  const auto bench = json_of({"bench", "quantize", kDebugModel, "--device", "cpu", "--rows", "32", "--set",
+                              "precision.min_size=0", "--set", "optimizer.moments=bf16", "--json"});
+  EXPECT_EQ(bench.at("tokens"), 32);
+  EXPECT_EQ(bench.at("recipe"), "rowwise");
+  EXPECT_GT(bench.at("copy_bytes_per_second").get<double>(), 0.0);
+  EXPECT_GT(bench.at("fill_bytes_per_second").get<double>(), 0.0);
+  EXPECT_GT(bench.at("share_of_copy").get<double>(), 0.0);
+  std::set<std::string> names;
+  double seconds = 0;
+  for (const Json& row : bench.at("ops")) {
+    names.insert(row.at("op").get<std::string>());
+    EXPECT_GT(row.at("bytes").get<double>(), 0.0) << row;
+    EXPECT_LE(row.at("fastest_seconds"), row.at("seconds")) << row;
+    EXPECT_LE(row.at("seconds"), row.at("slowest_seconds")) << row;
+    const double rate = row.at("bytes").get<double>() / row.at("seconds").get<double>();
+    const double share = rate / bench.at("copy_bytes_per_second").get<double>();
+    EXPECT_NEAR(row.at("share_of_copy").get<double>(), share, 1e-9 * share) << row;
+    EXPECT_EQ(row.at("below_budget"), share < 0.85) << row;
+    seconds += row.at("seconds").get<double>() * row.at("calls_per_step").get<double>();
+  }
+  EXPECT_NEAR(bench.at("seconds_per_step").get<double>(), seconds, 1e-9 * seconds);
+  EXPECT_EQ(names, (std::set<std::string>{"embedding", "embedding_backward", "rmsnorm", "rmsnorm_backward", "rope",
+                                          "swiglu", "swiglu_backward", "quantize_rows", "maxima", "cast",
+                                          "cross_entropy", "sum", "zero", "sum_of_squares", "adamw"}));
+}
+
+TEST_F(Bench, QuantizeCountsTheCallsOfAStep) {
+  const auto bench = json_of({"bench", "quantize", kDebugModel, "--device", "cpu", "--rows", "32", "--set",
+                              "precision.min_size=0", "--set", "training.accumulate=3", "--json"});
+  const Json& rows = bench.at("ops");
+  const auto calls = [&](const std::string& op, const Words& parts) {
+    return row_of(rows, op, parts).at("calls_per_step").get<int>();
+  };
+  EXPECT_EQ(calls("swiglu", {"rows 32, dim 192", "row codes, column maxima"}), 3 * 2);
+  EXPECT_EQ(calls("rmsnorm", {"delta", "row codes"}), 3 * 3);  // but for the first, whose stream has no delta
+  EXPECT_EQ(calls("rope", {"inverse"}), 3 * 2);
+  EXPECT_EQ(calls("cast", {"rows 32, cols 384; transposed"}), 3 * 2);    // dY of w13
+  EXPECT_EQ(calls("cast", {"rows 384, cols 64; as stored, trans"}), 2);  // w13, once after the update
+  EXPECT_EQ(calls("adamw", {"rows 64, cols 192", "maxima"}), 2);         // w2
+  EXPECT_EQ(calls("maxima", {"rows 64, cols 192"}), 0);
+  EXPECT_EQ(row_of(rows, "swiglu", {"row codes"}).at("bytes"), 32 * 192 * 7 + 32 * 4);
+}
+
+TEST_F(Bench, QuantizeOfOneMatrixStillTimesCasts) {
+  const auto bench = json_of({"bench", "quantize", "--rows", "64", "--cols", "64", "--threads", "1", "--json"});
+  EXPECT_EQ(bench.at("threads"), 1);
+  EXPECT_EQ(bench.at("results").size(), 2U * 4 * 7);
+}
+
+TEST_F(Bench, QuantizeRefusesWhatItCannotMeasure) {
+  refuses({"bench", "quantize", kDebugModel, "--cols", "64"}, {"--cols", "--set"});
+  refuses({"bench", "quantize", "--rows", "0"}, {"0 x 4096", "--rows"});
+  refuses({"bench", "quantize", kDebugModel, "--rows", "0"}, {"training.seq_len", "0"});
+  refuses({"bench", "quantize", "nowhere.toml"}, {"nowhere.toml"});
+}
+
+TEST_F(Bench, GemmTimesEveryProductOfAStepAndItsVariants) {
+  const auto bench = json_of({"bench", "gemm", kDebugModel, "--device", "cpu", "--set", "precision.min_size=0", "--set",
+                              "training.batch_size=1", "--json"});
+  std::map<std::string, double> best;
+  std::map<std::string, double> calls;
+  for (const Json& row : bench.at("products")) {
+    const double share = row.at("share_of_best").get<double>();
+    EXPECT_GT(share, 0.0) << row;
+    EXPECT_LE(share, 1.0) << row;
+    const std::string precision = row.at("operands") == "bf16" ? "bf16" : "fp8";
+    best[precision] = std::max(best[precision], share);
+    calls[precision] += row.at("calls_per_step").get<double>();
+    const double flops = 2.0 * row.at("m").get<double>() * row.at("n").get<double>() * row.at("k").get<double>();
+    const double rate = flops / row.at("seconds").get<double>();
+    EXPECT_NEAR(row.at("flops_per_second").get<double>(), rate, 1e-9 * rate) << row;
+  }
+  EXPECT_EQ(best, (std::map<std::string, double>{{"bf16", 1.0}, {"fp8", 1.0}}));
+  // 2 layers of 4 linear layers, and the head, which no recipe converts here; 3 products each
+  EXPECT_EQ(calls, (std::map<std::string, double>{{"bf16", 27.0}, {"fp8", 24.0}}));
+  EXPECT_EQ(row_of(bench.at("products"), "", {"m 64, n 64, k 64; e4m3fn", "-> bf16, fast"}).at("calls_per_step"), 2);
+  for (const char* accumulation : {"fast", "full"}) {
+    for (const bool adds : {false, true}) {
+      const auto variants =
+          std::count_if(bench.at("products").begin(), bench.at("products").end(), [&](const Json& row) {
+            return row.at("m") == 384 && row.at("n") == 64 && row.at("operands") == "e4m3fn" &&
+                   row.at("adds") == adds && row.at("accumulation") == accumulation;
+          });
+      EXPECT_EQ(variants, 1) << accumulation << adds;
+    }
+  }
+}
+
+TEST_F(Bench, AttentionCountsTheCausalHalf) {
+  const auto bench =
+      json_of({"bench", "attention", kDebugModel, "--device", "cpu", "--seq", "16", "--seq", "128", "--json"});
+  ASSERT_EQ(bench.at("rows").size(), 4U);
+  for (const Json& row : bench.at("rows")) {
+    const double length = row.at("seq_len").get<double>();
+    EXPECT_EQ(row.at("batch").get<double>() * length, 256.0);  // the tokens of the micro-batch
+    EXPECT_EQ(row.at("heads"), 4);
+    EXPECT_EQ(row.at("kv_heads"), 2);
+    const double products = row.at("op") == "attention" ? 2 : 5;
+    const double flops = products * 256.0 * 4 * 16 * (length + 1);
+    const double rate = flops / row.at("seconds").get<double>();
+    EXPECT_NEAR(row.at("flops_per_second").get<double>(), rate, 1e-9 * rate) << row;
+    EXPECT_GT(row.at("share_of_product").get<double>(), 0.0) << row;
+  }
+  EXPECT_GT(bench.at("contenders").at(0).at("product_flops_per_second").get<double>(), 0.0);
+  refuses({"bench", "attention", kDebugModel, "--seq", "0"}, {"--seq", "0"});
+}
+
+TEST_F(Bench, EveryMeasurementRefusesADeviceThatThereIsNot) {
+  for (const char* what : {"quantize", "gemm", "attention", "step"}) {
+    refuses({"bench", what, kDebugModel, "--device", "tpu"}, {"no device \"tpu\"", "cpu, cuda and cuda:N"});
+  }
+}
+
+TEST_F(Bench, StepComparesWithCeilingsAndPlan) {
+  const auto bench = json_of({"bench", "step", kDebugModel, "--steps", "1", "--json"});
+  for (const auto& [name, rate] : bench.at("ceilings").items()) EXPECT_GT(rate.get<double>(), 0.0) << name;
+  for (const Json& recipe : bench.at("recipes")) {
+    EXPECT_GT(recipe.at("planned_bytes").get<double>(), 0.0);
+    EXPECT_LE(recipe.at("peak_bytes"), recipe.at("planned_bytes"));
+    EXPECT_GE(recipe.at("peak_bytes").get<double>(), 0.98 * recipe.at("planned_bytes").get<double>());
+    EXPECT_FALSE(recipe.contains("launches_per_step"));  // of a GPU
+    for (const Json& op : recipe.at("ops")) EXPECT_GT(op.at("share_of_ceiling").get<double>(), 0.0) << op;
+  }
+}
+
+TEST_F(Bench, StepTimesBothPrecisions) {
+  const auto bench = json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--steps", "1", "--json"});
+  ASSERT_EQ(bench.at("recipes").size(), 2U);
+  EXPECT_EQ(bench.at("recipes").at(0).at("recipe"), "bf16");
+  EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), "rowwise");
+  EXPECT_GT(bench.at("fp8_over_bf16").get<double>(), 0.0);
+}
+
+TEST_F(Bench, StepSharesTheTimeOutInEveryRecipe) {
+  for (const char* recipe : {"tensorwise", "rowwise", "rowwise_hp_wgrad"}) {
+    const auto bench = json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--set",
+                                std::string("precision.recipe=") + recipe, "--steps", "1", "--json"});
+    EXPECT_EQ(bench.at("recipes").at(1).at("recipe"), recipe);
+    for (const auto& times : bench.at("recipes")) {
+      double shares = 0;
+      for (const auto& op : times.at("ops")) shares += op.at("share").get<double>();
+      EXPECT_NEAR(shares, 1.0, 1e-9) << times.at("recipe");
+      EXPECT_GT(times.at("elementwise_share").get<double>(), 0.0);
+      EXPECT_LT(times.at("elementwise_share").get<double>(), 1.0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet::test
