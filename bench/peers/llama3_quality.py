@@ -204,6 +204,8 @@ def main():
     options = parser.parse_args()
     config = read_config(options.config)
     refuse_what_is_not_followed(config)
+    # Blocks of every recipe share their code, which is compiled twice a recipe: with gradients and without.
+    torch._dynamo.config.recompile_limit = max(8, 2 * len(options.recipes) + 1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     data = Data(config, device)
     trainees = [Trainee(config, recipe, device) for recipe in options.recipes]
