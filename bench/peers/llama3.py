@@ -5,6 +5,7 @@ as Octet does; weights of one convention become weights of the other by a permut
 """
 
 import contextlib
+import dataclasses
 import os
 import sys
 
@@ -16,7 +17,8 @@ try:
     from torch.nn import functional
     from torch.nn.attention import SDPBackend, sdpa_kernel
 except ImportError:
-    sys.exit("octet: the peers need PyTorch: pip install torch")
+    print("octet: the peers need PyTorch: pip install torch", file=sys.stderr)
+    sys.exit(2)
 
 # Octet's names of the recipes, and torchao's.
 RECIPES = {
@@ -118,9 +120,8 @@ def mean_loss(logits, targets):
 
 def build(config, recipe, device):
     """The model in bf16 with `recipe` on every linear layer but the head, each block compiled where there is a GPU."""
-    for key, plain in (("rope_scaling", lambda value: value["factor"] == 1.0), ("tied_embeddings", lambda value: not value)):
-        if not plain(config["model"][key]):
-            raise Mistake(f"the peers know no model.{key}: take a configuration without it")
+    if config["model"]["rope_scaling"]["factor"] != 1.0 or config["model"]["tied_embeddings"]:
+        raise Mistake("the peers know neither model.rope_scaling nor model.tied_embeddings: leave them out")
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.bfloat16)
     try:
@@ -148,8 +149,6 @@ def import_torchao():
 
 def convert_to_fp8(model, recipe, device):
     """torchao's own conversion. A CPU has no FP8 products: there they are computed on the codes' values."""
-    import dataclasses
-
     float8 = import_torchao().float8
     settings = float8.Float8LinearConfig.from_recipe_name(RECIPES[recipe])
     if device == "cpu":

@@ -5,10 +5,10 @@
       --set training.steps=1 --set schedule.warmup_steps=0 --set optimizer.lr=1e-30
     python3 bench/peers/llama3_quality.py config.json --recipes bf16,rowwise runs/initial-1
 
-A step at a rate of 1e-30 changes no bit of any weight, so that its checkpoint holds the initial weights of its seed and
-its metrics Octet's first loss and held-out loss, which the peers' must equal: weights, data and maths are then the same.
-Order of the tokens, schedule, AdamW, clipping and held-out windows are the configuration's. Layers compute with bf16
-copies of fp32 masters; their gradients are bf16, as PyTorch gives them, and everything after them is fp32.
+A step at a rate of 1e-30 changes no bit of any weight, so that its checkpoint holds the initial weights of its seed,
+and its metrics hold Octet's first loss and held-out loss, which the peers' must equal: weights, data and maths are then
+the same. Order of the tokens, schedule, AdamW, clipping and held-out windows are the configuration's. Layers compute
+with bf16 copies of fp32 masters; their gradients are bf16, as PyTorch gives them, and everything after them is fp32.
 
 Each run ends with a line of JSON on standard output; what happens on the way is said on standard error.
 """
@@ -174,7 +174,8 @@ def run(trainee, data, initial):
         seconds.append(time.perf_counter() - begin)
         if step == steps or (interval > 0 and step % interval == 0):
             validation[step] = trainee.validation_loss(data)
-            say(f"{trainee.recipe}, seed {initial.seed}, step {step}: loss {losses[-1]:.4f}, held out {validation[step]:.4f}")
+            name = f"{trainee.recipe}, seed {initial.seed}, step {step}"
+            say(f"{name}: loss {losses[-1]:.4f}, held out {validation[step]:.4f}")
     first = {"loss": losses[0], "val_loss": validation[0]}
     return {
         "recipe": trainee.recipe,
@@ -215,7 +216,7 @@ def main():
             result = run(trainee, data, initial)
             print(json.dumps(result), flush=True)
             if trainee.recipe == "bf16" and result["first_difference"] > FIRST_LOSS_TOLERANCE:
-                say(f"octet: failed: the first losses of seed {initial.seed}, {result['first']}, are not Octet's, {initial.losses}")
+                say(f"octet: failed: first losses of seed {initial.seed}: {result['first']}, Octet's: {initial.losses}")
                 equal = False
     return 0 if equal else 1
 

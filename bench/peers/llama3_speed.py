@@ -1,4 +1,4 @@
-"""Times whole optimizer steps of a Llama 3 in PyTorch, in bf16 and in torchao's FP8 recipes: what Octet is compared with.
+"""Times optimizer steps of a Llama 3 in PyTorch, in bf16 and in torchao's FP8 recipes: what Octet is compared with.
 
     octet config show configs/llama3_8b.toml --json >llama3_8b.json
     python3 bench/peers/llama3_speed.py llama3_8b.json --recipes bf16,rowwise
@@ -6,8 +6,8 @@
 Shape and batch are the configuration's; nothing else of it is. Weights, moments and gradients are bf16, AdamW is fused,
 nothing is recomputed, the loss takes all logits at once, tokens are random. Gradients are not clipped, which spares the
 peers a pass that Octet's step has. A recipe ends with a line of JSON: `ms_per_step` is the median of the steps that
-CUDA's events measured after the warm-up, `peak_bytes` what PyTorch had allocated at most. Without a GPU the script runs,
-for trying it out with a small configuration; its times then say nothing about the peers.
+CUDA's events measured after the warm-up, `peak_bytes` what PyTorch had allocated at most. Without a GPU the script can
+be tried out with a small configuration; its times then say nothing about the peers.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The peers read the shards of Octet in the order of Octet's loader: tokens_test.py PROGRAM, the built loader_batches."""
+"""The peers read shards in the order of Octet's loader: tokens_test.py PROGRAM, the built loader_batches."""
 
 import itertools
 import json

@@ -16,15 +16,15 @@ from octet_files import read_checkpoint
 
 CONFIG = "configs/llama3_debug.toml"
 STAY = ["--set", "schedule.warmup_steps=0", "--set", "optimizer.lr=1e-30"]
-# Measured over ten steps: 3.5e-5 in bf16 with seed 1, 8.5e-5 with seed 2; shifting one window of a batch gives 2e-3.
-TOLERANCE = 3e-4
+# Measured: 3.4e-4. No weight decay, decayed gains, another theta or no clipping give 1.2e-2 and more.
+TOLERANCE = 2e-3
 
 
 class Runs:
     def __init__(self, octet, folder):
         self.octet, self.folder = octet, folder
         text = folder / "text"
-        lines = (f"Line {i} counts {i * i % 97} of {i % 7} and {'odd' if i % 2 else 'even'} ones.\n" for i in range(2500))
+        lines = (f"Line {i} counts {i * i % 97} of {i % 7}{', an odd one' * (i % 2)}.\n" for i in range(2500))
         text.write_text("".join(lines))
         shards = {name: folder / f"{name}.tok" for name in ("train", "validation")}
         subprocess.run(
@@ -32,9 +32,10 @@ class Runs:
             check=True,
             capture_output=True,
         )
-        self.overrides = ["--set", "validation.batches=2"]
-        for name, path in shards.items():
-            self.overrides += ["--set", f"data.{name}={path}"]
+        # Weights large enough for positions to matter at once, and a decay that ten steps show.
+        settings = ["validation.batches=2", "model.init_std=0.1", "optimizer.weight_decay=2"]
+        settings += [f"data.{name}={path}" for name, path in shards.items()]
+        self.overrides = [word for setting in settings for word in ("--set", setting)]
 
     def train(self, name, *options):
         """A run in bf16; the directory that it leaves."""
