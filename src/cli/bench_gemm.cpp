@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <map>
 
 #include "cli/bench.h"
 #include "core/random.h"
+#include "core/timing.h"
 #include "model/llama.h"
 #include "ops/cpu/cpu_device.h"
 #include "ops/cpu/parallel.h"
@@ -23,12 +23,11 @@ double median_seconds(const std::function<void()>& call) {
   call();
   std::vector<double> times;
   for (int i = 0; i < 9; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = monotonic_seconds();
     call();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    times.push_back(monotonic_seconds() - begin);
   }
-  std::nth_element(times.begin(), times.begin() + 4, times.end());
-  return times[4];
+  return median(times);
 }
 
 /// bf16 values in (-1, 1), or the FP8 codes of a third of the range: random, as constant data runs faster than real.

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "cli/bench.h"
 #include "core/random.h"
+#include "core/timing.h"
 #include "train/engine.h"
 #include "train/model_setup.h"
 
@@ -84,19 +84,17 @@ Rival prepare(const std::filesystem::path& path, std::vector<std::string> overri
 void run_step(Rival& rival, int step) {
   Engine& engine = rival.engine;
   random_tokens(engine, engine.model().config().vocab, step);
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_seconds();
   const StepOutcome outcome = engine.compute_gradients();
   engine.update(step, kLearningRate, outcome.grad_norm);
   engine.backend().device().finish();
-  rival.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  rival.seconds.push_back(monotonic_seconds() - begin);
 }
 
 StepTimes summarize(Rival& rival) {
-  std::vector<double>& seconds = rival.seconds;
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
   rival.engine.executor().settle_times();
-  StepTimes times{rival.recipe, *middle * 1e3, rival.engine.executor().totals(), 0, static_cast<int>(seconds.size())};
+  StepTimes times{rival.recipe, median(rival.seconds) * 1e3, rival.engine.executor().totals(), 0,
+                  static_cast<int>(rival.seconds.size())};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
   return times;
 }

@@ -1,13 +1,9 @@
 #include "model/shadow.h"
 
-#include <chrono>
+#include "core/timing.h"
 
 namespace octet {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Time spent so far in ops that only a watch runs.
 double seconds_of_watching(const ops::Executor& run) {
@@ -69,13 +65,13 @@ void Shadow::clear(ops::Executor& run) const {
 }
 
 void Shadow::train(ops::Executor& run, const Batch& batch, float gradient_scale, double* loss_sum) {
-  const double begin = now();
+  const double begin = monotonic_seconds();
   clear(run);
   {
     const PassScope pass(*this, ShadowPass::shadow);
     model_.train(run, batch, gradient_scale, false, loss_sum_.ptr<double>());
   }
-  seconds_ = now() - begin;
+  seconds_ = monotonic_seconds() - begin;
   const double before = seconds_of_watching(run);
   const PassScope pass(*this, ShadowPass::compared);
   model_.train(run, batch, gradient_scale, false, loss_sum);

@@ -1,10 +1,10 @@
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "core/timing.h"
 #include "train/machine.h"
 #include "train/model_setup.h"
 #include "train/non_finite.h"
@@ -15,17 +15,6 @@ namespace {
 
 /// The reported training loss is the mean over so many last steps.
 constexpr std::size_t kLossWindow = 20;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
   std::vector<Shard> shards;
@@ -154,7 +143,7 @@ io::StepMetrics Trainer::run_step(std::int64_t step) {
 }
 
 io::StepMetrics Trainer::train_step(std::int64_t step) {
-  const double begin = now();
+  const double begin = monotonic_seconds();
   auto phase = engine_.executor().phase("data");
   io::StepMetrics record;
   record.step = step;
@@ -172,7 +161,7 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   } else {
     handle_non_finite(record);
   }
-  const double seconds = now() - begin;
+  const double seconds = monotonic_seconds() - begin;
   record.milliseconds = seconds * 1e3;
   record.tokens_per_second = static_cast<double>(engine_.tokens_per_step()) / seconds;
   record.memory_bytes = resident_bytes();
@@ -237,14 +226,14 @@ bool Trainer::wants_to_stop(TrainOutcome& outcome) const {
   outcome.signal = pending_signal_();
   if (outcome.signal != 0) return true;
   const double limit = config_.training.max_minutes * 60;
-  return limit > 0 && now() - started_ > limit;
+  return limit > 0 && monotonic_seconds() - started_ > limit;
 }
 
 TrainOutcome Trainer::loop() {
   const std::int64_t last = config_.training.steps;
   listener_.on_start(engine_, first_step_, last);
   if (recorder_) listener_.on_records(recorder_->plan(first_step_, last));
-  started_ = now();
+  started_ = monotonic_seconds();
   TrainOutcome outcome;
   outcome.steps_done = first_step_ - 1;
   for (std::int64_t step = first_step_; step <= last; ++step) {
@@ -254,7 +243,7 @@ TrainOutcome Trainer::loop() {
     metrics_.push_back(record);
     if (recorder_) recorder_->record(step);
     outcome.steps_done = step;
-    const double per_step = (now() - started_) / static_cast<double>(step - first_step_ + 1);
+    const double per_step = (monotonic_seconds() - started_) / static_cast<double>(step - first_step_ + 1);
     listener_.on_step(record, per_step * static_cast<double>(last - step));
     const bool stops = !is_last && wants_to_stop(outcome);
     if (profile_ && profile_->steps().contains(step) && (stops || step == profile_->steps().last)) {
