@@ -20,7 +20,6 @@ using Quantity = double StepMetrics::*;
 
 std::vector<ChartPoint> recorded(const RunRecord& run, Quantity quantity) {
   std::vector<ChartPoint> points;
-  points.reserve(run.metrics.size());
   for (const StepMetrics& step : run.metrics) points.push_back({static_cast<double>(step.step), step.*quantity});
   return points;
 }

@@ -163,7 +163,6 @@ void append_axes(std::string& svg, const Chart& chart, const Frame& frame) {
 void append_band(std::string& svg, const Chart& chart, const Frame& frame) {
   if (chart.band.empty()) return;
   std::vector<ChartPoint> outline;
-  outline.reserve(2 * chart.band.size());
   for (const BandPoint& point : chart.band) outline.push_back({point.x, point.high});
   for (auto point = chart.band.rbegin(); point != chart.band.rend(); ++point) outline.push_back({point->x, point->low});
   fmt::format_to(std::back_inserter(svg), R"(<path class="band" d="{}Z"/>)",

@@ -63,7 +63,6 @@ std::vector<std::vector<ParameterGroup>> assign_parameter_groups(const Parameter
                                                                  const std::vector<std::string>& rules,
                                                                  const ParameterGroup& common) {
   std::vector<ParameterGroupRule> parsed;
-  parsed.reserve(rules.size());
   for (const std::string& rule : rules) parsed.push_back(parse_parameter_group(rule));
   std::vector<bool> used(rules.size());
   const auto group_of = [&](const std::string& name) {
