@@ -8,6 +8,7 @@
 #include "cli/bench_device.h"
 #include "cli/bench_timing.h"
 #include "core/random.h"
+#include "core/timing.h"
 #include "model/llama.h"
 #include "ops/cpu/cpu_device.h"
 #include "ops/cpu/parallel.h"

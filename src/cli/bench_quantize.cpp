@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/thread_pool.h"
+#include "core/timing.h"
 #include "ops/cpu/cpu_backend.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/row_kernels.h"
@@ -174,18 +174,16 @@ void copy_matrix(const Matrix& m, ThreadPool& pool) {
 
 /// Median seconds of one run. A short run is repeated within one measurement until that lasts about a millisecond.
 double median_seconds(int repetitions, const std::function<void()>& run) {
-  using Clock = std::chrono::steady_clock;
   const auto seconds_of = [&run](int runs) {
-    const Clock::time_point start = Clock::now();
+    const double start = monotonic_seconds();
     for (int i = 0; i < runs; ++i) run();
-    return std::chrono::duration<double>(Clock::now() - start).count() / runs;
+    return (monotonic_seconds() - start) / runs;
   };
   run();  // pages, caches and threads warm up
   const int runs = std::clamp(static_cast<int>(1e-3 / seconds_of(1)), 1, 10000);
   std::vector<double> seconds(static_cast<std::size_t>(repetitions));
   for (double& each : seconds) each = seconds_of(runs);
-  std::nth_element(seconds.begin(), seconds.begin() + repetitions / 2, seconds.end());
-  return seconds[static_cast<std::size_t>(repetitions / 2)];
+  return median(seconds);
 }
 
 void check_options(const QuantizeBenchOptions& options) {

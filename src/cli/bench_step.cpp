@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "cli/op_timer.h"
 #include "cli/step_ops.h"
 #include "core/random.h"
+#include "core/timing.h"
 #include "io/text.h"
 #include "train/engine.h"
 #include "train/model_setup.h"
@@ -192,30 +192,26 @@ Rival prepare(DeviceBenchOptions device, const std::string& recipe, const StepBe
 void run_step(Rival& rival, int step) {
   Engine& engine = rival.engine;
   random_tokens(engine, engine.model().config().vocab, step);
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_seconds();
   const StepOutcome outcome = engine.compute_gradients();
   engine.update(step, kLearningRate, outcome.grad_norm);
   engine.backend().device().finish();
-  rival.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  rival.seconds.push_back(monotonic_seconds() - begin);
 }
 
 StepTimes summarize(Rival& rival) {
-  std::vector<double>& seconds = rival.seconds;
-  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
   const ops::DeviceUse use = rival.engine.backend().device().use();
   rival.engine.executor().settle_times();
   rival.memory.peak = rival.engine.measured_peak();
   StepTimes times{
       .recipe = rival.recipe,
-      .median_ms = *middle * 1e3,
+      .median_ms = median(rival.seconds) * 1e3,
       .ops = rival.engine.executor().totals(),
-      .steps = static_cast<int>(seconds.size()),
+      .steps = static_cast<int>(rival.seconds.size()),
       .product_flops = rival.product_flops,
       .memory = rival.memory,
       .use = {use.launches - rival.use_before.launches, use.waited_seconds - rival.use_before.waited_seconds},
-      .seconds = total,
+      .seconds = std::accumulate(rival.seconds.begin(), rival.seconds.end(), 0.0),
       .launches_in_layers = rival.launches_in_layers};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
   const CapturedStep& step = rival.engine.captured_step();

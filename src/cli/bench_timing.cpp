@@ -1,14 +1,13 @@
 #include "cli/bench_timing.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <vector>
 
+#include "core/timing.h"
+
 namespace octet::cli {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
 
 /// Rounds that are timed, and how long each should last: marks and the clock are sure to a microsecond.
 constexpr int kRounds = 11;
@@ -22,9 +21,9 @@ std::vector<double> time_rounds(ops::Device& device, int rounds, int calls, cons
   std::vector<std::int64_t> marks;
   for (int round = 0; round < rounds; ++round) {
     marks.push_back(device.mark());
-    const SteadyClock::time_point begin = SteadyClock::now();
+    const double begin = monotonic_seconds();
     for (int i = 0; i < calls; ++i) call();
-    seconds.push_back(std::chrono::duration<double>(SteadyClock::now() - begin).count() / calls);
+    seconds.push_back((monotonic_seconds() - begin) / calls);
   }
   if (device.host_memory()) return seconds;
   marks.push_back(device.mark());

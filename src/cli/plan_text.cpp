@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -113,7 +114,7 @@ std::string count_text(double count) {
 }
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const std::int64_t whole = std::llround(seconds);
   if (whole >= 3600) return fmt::format("{} h {:02} m", whole / 3600, whole / 60 % 60);
   if (whole >= 60) return fmt::format("{} m {:02} s", whole / 60, whole % 60);
   return fmt::format("{} s", whole);

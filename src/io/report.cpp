@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
+#include <string_view>
 
 #include "io/report_compare.h"
 #include "io/report_escape.h"
@@ -16,13 +18,20 @@
 namespace octet::io {
 namespace {
 
-/// The FP8 run whose gap is furthest from zero; null where no gap is known. A NaN gap is further than any other.
-const ComparedRun* furthest_from_bf16(const Comparison& comparison) {
-  const ComparedRun* furthest = nullptr;
+/// A run's distance from bf16, in nats of validation loss.
+struct LabelledGap {
+  std::string_view label;
+  double gap = 0;
+};
+
+/// The gap of the FP8 run that is furthest from zero; none where no gap is known. A NaN gap is further than any other.
+std::optional<LabelledGap> furthest_from_bf16(const Comparison& comparison) {
+  std::optional<LabelledGap> furthest;
   for (const ComparedRun& compared : comparison.runs) {
     if (compared.role != RunRole::fp8 || !compared.gap) continue;
-    if (furthest == nullptr || !(std::abs(*compared.gap) <= std::abs(*furthest->gap))) furthest = &compared;
-    if (std::isnan(*furthest->gap)) break;
+    const double gap = *compared.gap;
+    if (!furthest || !(std::abs(gap) <= std::abs(furthest->gap))) furthest = LabelledGap{compared.label, gap};
+    if (std::isnan(gap)) break;
   }
   return furthest;
 }
@@ -32,15 +41,15 @@ std::string count_of_runs(std::size_t runs) {
 }
 
 std::string headline(const Comparison& comparison, const std::vector<std::string>& problems) {
-  const ComparedRun* furthest = furthest_from_bf16(comparison);
+  const std::optional<LabelledGap> furthest = furthest_from_bf16(comparison);
   if (!problems.empty()) return "These runs do not pass their checks";
-  if (furthest == nullptr) return "Training report on " + count_of_runs(comparison.runs.size());
-  return fmt::format("FP8 ends within {:.4f} nats of bf16", std::abs(*furthest->gap));
+  if (!furthest) return "Training report on " + count_of_runs(comparison.runs.size());
+  return fmt::format("FP8 ends within {:.4f} nats of bf16", std::abs(furthest->gap));
 }
 
 std::string lead(const Comparison& comparison) {
-  const ComparedRun* furthest = furthest_from_bf16(comparison);
-  if (furthest == nullptr || std::isnan(*furthest->gap)) return "";
+  const std::optional<LabelledGap> furthest = furthest_from_bf16(comparison);
+  if (!furthest || std::isnan(furthest->gap)) return "";
   std::string text = fmt::format("Of the FP8 runs, {} ends furthest from bf16, at {} nats of validation loss.",
                                  furthest->label, signed_decimal(furthest->gap, 4));
   if (comparison.bf16_spread) {

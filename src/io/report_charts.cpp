@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace octet::io {
@@ -128,7 +129,8 @@ class ChartMaker {
     }
     std::map<double, Bf16Losses> by_step;
     for (const auto& [step, values] : losses) {
-      if (values.size() == runs) by_step.emplace(step, *bf16_losses(values));
+      const std::optional<Bf16Losses> of_all = values.size() == runs ? bf16_losses(values) : std::nullopt;
+      if (of_all) by_step.emplace(step, *of_all);
     }
     return by_step;
   }

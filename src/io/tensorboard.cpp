@@ -94,6 +94,12 @@ ProtobufMessage begin_event(std::int64_t step, double wall_time) {
   return message;
 }
 
+ProtobufMessage summary_event(std::int64_t step, double wall_time, const ProtobufMessage& values) {
+  ProtobufMessage message = begin_event(step, wall_time);
+  message.add_message(event::summary, values);
+  return message;
+}
+
 ProtobufMessage encode(const Histogram& histogram) {
   std::vector<double> limits;
   std::vector<double> counts;
@@ -154,9 +160,7 @@ void EventFile::append(std::int64_t step, double wall_time, std::span<const Tagg
     value.add_float(summary_value::simple_value, static_cast<float>(scalar.value));
     values.add_message(summary::value, value);
   }
-  ProtobufMessage message = begin_event(step, wall_time);
-  message.add_message(event::summary, values);
-  write(message.bytes());
+  write(summary_event(step, wall_time, values).bytes());
 }
 
 void EventFile::append(std::int64_t step, double wall_time, std::span<const TaggedHistogram> histograms) {
@@ -167,9 +171,7 @@ void EventFile::append(std::int64_t step, double wall_time, std::span<const Tagg
     value.add_message(summary_value::histogram, encode(tagged.histogram));
     values.add_message(summary::value, value);
   }
-  ProtobufMessage message = begin_event(step, wall_time);
-  message.add_message(event::summary, values);
-  write(message.bytes());
+  write(summary_event(step, wall_time, values).bytes());
 }
 
 void EventFile::write(std::string_view event) {

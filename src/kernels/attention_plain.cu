@@ -57,18 +57,24 @@ OCTET_DEVICE float dot(const WarpRow& a, const WarpRow& b) {
   return sum;
 }
 
-/// The warp's item of all warps', in the order (sequence, head, row).
-OCTET_DEVICE Index warp_item() {
-  return Index{block_index()} * kAttentionWarps + warp_index();
-}
+/// The row that a warp works on, of `heads` in each sequence: those of the queries or those of the keys.
+struct WarpItem {
+  Index index;  // of all rows, in the order (sequence, head, row)
+  int sequence, head, row;
+
+  OCTET_DEVICE WarpItem(const AttentionSizes& sizes, int heads)
+      : index(Index{block_index()} * kAttentionWarps + warp_index()),
+        sequence(static_cast<int>(index / sizes.seq_len / heads)),
+        head(static_cast<int>(index / sizes.seq_len % heads)),
+        row(static_cast<int>(index % sizes.seq_len)) {}
+};
 
 OCTET_DEVICE void attention_forward_plain(const AttentionForward& a) {
   const AttentionSizes& sizes = a.sizes;
-  const Index item = warp_item();
-  if (item >= Index{sizes.batch} * sizes.heads * sizes.seq_len) return;
-  const int query = static_cast<int>(item % sizes.seq_len);
-  const Index head = item / sizes.seq_len;
-  const HeadPlace place(sizes, static_cast<int>(head / sizes.heads), static_cast<int>(head % sizes.heads));
+  const WarpItem item(sizes, sizes.heads);
+  if (item.sequence >= sizes.batch) return;
+  const int query = item.row;
+  const HeadPlace place(sizes, item.sequence, item.head);
   const int dim = sizes.head_dim;
   const WarpRow q = WarpRow::load(a.qkv + place.query(sizes) + query * sizes.qkv_stride, dim);
   WarpRow sum;
@@ -86,21 +92,20 @@ OCTET_DEVICE void attention_forward_plain(const AttentionForward& a) {
     sum.add(p, WarpRow::load(a.qkv + place.value(sizes) + at, dim));
   }
   sum.store(a.out + place.out(sizes) + query * sizes.out_stride, dim, 1.0F / total);
-  if (WarpRow::lane() == 0) a.lse[item] = largest + logf(total);
+  if (WarpRow::lane() == 0) a.lse[item.index] = largest + logf(total);
 }
 
 OCTET_DEVICE void attention_backward_queries_plain(const AttentionBackward& a) {
   const AttentionSizes& sizes = a.sizes;
-  const Index item = warp_item();
-  if (item >= Index{sizes.batch} * sizes.heads * sizes.seq_len) return;
-  const int query = static_cast<int>(item % sizes.seq_len);
-  const Index head = item / sizes.seq_len;
-  const HeadPlace place(sizes, static_cast<int>(head / sizes.heads), static_cast<int>(head % sizes.heads));
+  const WarpItem item(sizes, sizes.heads);
+  if (item.sequence >= sizes.batch) return;
+  const int query = item.row;
+  const HeadPlace place(sizes, item.sequence, item.head);
   const int dim = sizes.head_dim;
   const WarpRow q = WarpRow::load(a.qkv + place.query(sizes) + query * sizes.qkv_stride, dim);
   const WarpRow dout = WarpRow::load(a.dout + place.out(sizes) + query * sizes.out_stride, dim);
-  const float lse = a.lse[item];
-  const float delta = a.delta[item];
+  const float lse = a.lse[item.index];
+  const float delta = a.delta[item.index];
   WarpRow dq;
   for (int key = 0; key <= query; ++key) {
     const Index at = key * sizes.qkv_stride;
@@ -114,21 +119,20 @@ OCTET_DEVICE void attention_backward_queries_plain(const AttentionBackward& a) {
 
 OCTET_DEVICE void attention_backward_keys_plain(const AttentionBackward& a) {
   const AttentionSizes& sizes = a.sizes;
-  const Index item = warp_item();
-  if (item >= Index{sizes.batch} * sizes.kv_heads * sizes.seq_len) return;
-  const int key = static_cast<int>(item % sizes.seq_len);
-  const int sequence = static_cast<int>(item / sizes.seq_len / sizes.kv_heads);
+  const WarpItem item(sizes, sizes.kv_heads);
+  if (item.sequence >= sizes.batch) return;
+  const int key = item.row;
   const int group = sizes.heads / sizes.kv_heads;
-  const int first_head = static_cast<int>(item / sizes.seq_len % sizes.kv_heads) * group;
+  const int first_head = item.head * group;
   const int dim = sizes.head_dim;
-  const HeadPlace place(sizes, sequence, first_head);
+  const HeadPlace place(sizes, item.sequence, first_head);
   const Index at = key * sizes.qkv_stride;
   const WarpRow k = WarpRow::load(a.qkv + place.key(sizes) + at, dim);
   const WarpRow v = WarpRow::load(a.qkv + place.value(sizes) + at, dim);
   WarpRow dk;
   WarpRow dv;
   for (int i = 0; i < group; ++i) {
-    const HeadPlace head(sizes, sequence, first_head + i);
+    const HeadPlace head(sizes, item.sequence, first_head + i);
     for (int query = key; query < sizes.seq_len; ++query) {
       const WarpRow q = WarpRow::load(a.qkv + head.query(sizes) + query * sizes.qkv_stride, dim);
       const WarpRow dout = WarpRow::load(a.dout + head.out(sizes) + query * sizes.out_stride, dim);

@@ -1,15 +1,10 @@
 #include "model/shadow.h"
 
-#include <chrono>
-
+#include "core/timing.h"
 #include "ops/host_access.h"
 
 namespace octet {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Time spent so far in ops that only a watch runs.
 double seconds_of_watching(const ops::Executor& run) {
@@ -97,10 +92,10 @@ void Shadow::read_sums(ops::Executor& run) {
 void Shadow::train(ops::Executor& run, const Batch& batch, float gradient_scale, double* loss_sum) {
   const bool timed_before = run.time_ops();
   run.wait();
-  const double begin = now();
+  const double begin = monotonic_seconds();
   clear(run);
   run_pass(run, ShadowPass::shadow, batch, gradient_scale, loss_sum_.ptr<double>());
-  seconds_ = now() - begin;
+  seconds_ = monotonic_seconds() - begin;
   const double before = seconds_of_watching(run);
   run_pass(run, ShadowPass::compared, batch, gradient_scale, loss_sum);
   seconds_ += seconds_of_watching(run) - before;

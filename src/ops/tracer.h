@@ -49,8 +49,8 @@ class Tracer {
 };
 
 /// A span for as long as a scope lasts, or until `next`, for a tracer and for a profiler outside; either may be null.
-/// Costs nothing where both are. `innermost`, where it is given, has the span's name for as long, and then again what it
-/// had before.
+/// Costs nothing where both are. `innermost`, where it is given, has the span's name for as long, and then again what
+/// it had before.
 class Span {
  public:
   Span(Tracer* tracer, octet::gpu::Ranges* ranges, SpanKind kind, std::string_view name,

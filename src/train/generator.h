@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 #include <string_view>
+#include <vector>
 
 #include "io/config.h"
 #include "model/llama_decoder.h"

@@ -26,7 +26,7 @@ void drop_lines_after(const fs::path& path, std::int64_t last_step) {
   write_file_atomically(path, kept);
 }
 
-RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
+RunDirectory::RunDirectory(fs::path path, std::int64_t first_step) : path_(std::move(path)), first_step_(first_step) {
   metrics_.open(path_ / kMetricsFile, std::ios::app);
   if (!metrics_) throw UserError("cannot write {}: is the directory read-only?", (path_ / kMetricsFile).string());
 }
@@ -40,12 +40,12 @@ RunDirectory RunDirectory::create(const fs::path& path) {
     throw UserError("{} is not empty and holds no run: choose another --run-dir", path.string());
   }
   make_directory(path);
-  return RunDirectory(path);
+  return {path, 1};
 }
 
 RunDirectory RunDirectory::resume(const fs::path& path, std::int64_t last_step) {
   drop_lines_after(path / kMetricsFile, last_step);
-  return RunDirectory(path);
+  return {path, last_step + 1};
 }
 
 bool RunDirectory::holds_run(const fs::path& path) {

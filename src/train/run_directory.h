@@ -20,15 +20,18 @@ class RunDirectory {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  /// The step whose metrics come next.
+  [[nodiscard]] std::int64_t first_step() const { return first_step_; }
 
   void write_run(const nlohmann::ordered_json& run) const;
   /// Appends a line and hands it to the system at once: a killed run loses none.
   void append(const io::StepMetrics& step);
 
  private:
-  explicit RunDirectory(std::filesystem::path path);
+  RunDirectory(std::filesystem::path path, std::int64_t first_step);
 
   std::filesystem::path path_;
+  std::int64_t first_step_;
   std::ofstream metrics_;
 };
 

@@ -1,10 +1,10 @@
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "core/timing.h"
 #include "train/device_fault.h"
 #include "train/machine.h"
 #include "train/memory_shortage.h"
@@ -17,17 +17,6 @@ namespace {
 
 /// The reported training loss is the mean over so many last steps.
 constexpr std::size_t kLossWindow = 20;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
   std::vector<Shard> shards;
@@ -47,6 +36,71 @@ Engine make_engine(const TrainRequest& request) {
   return {config, std::move(backend), std::move(model), request.record.gradients};
 }
 
+Loader open_training_data(const Config& config) {
+  return {open_shards(config.data.train, config.model.vocab_size, "data.train"),
+          static_cast<std::uint64_t>(config.training.seq_len), static_cast<std::uint64_t>(config.data.seed),
+          config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored};
+}
+
+std::optional<ValidationLoader> open_validation_data(const Config& config) {
+  if (config.data.validation.empty()) return std::nullopt;
+  const auto windows = static_cast<std::uint64_t>(config.validation.batches * config.training.batch_size);
+  ValidationLoader loader(open_shards(config.data.validation, config.model.vocab_size, "data.validation"),
+                          static_cast<std::uint64_t>(config.training.seq_len), windows);
+  if (loader.windows() < static_cast<std::uint64_t>(config.training.batch_size)) {
+    throw UserError(
+        "data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
+        "smaller training.batch_size",
+        loader.windows(), config.training.seq_len, config.training.batch_size);
+  }
+  return loader;
+}
+
+/// What the user hears of a fault: how far the run came, where the device failed, and how to go on.
+std::string explain(const DeviceFault& fault, const Engine& engine, const std::filesystem::path& run_directory,
+                    std::int64_t steps_done) {
+  const auto checkpoints = list_checkpoints(run_directory / "checkpoints");
+  const std::string go_on = checkpoints.empty()
+                                ? "there is no checkpoint yet: begin again with the same command and --resume auto"
+                                : fmt::format("the last checkpoint is {}: go on with the same command and --resume",
+                                              checkpoints.back().string());
+  return fmt::format("after {} steps: {}; {}", steps_done, describe_fault(fault, engine.executor()), go_on);
+}
+
+/// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on.
+RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader& loader) {
+  const std::filesystem::path& path = request.run_directory;
+  const Config& config = request.loaded.config;
+  const Parameters& parameters = engine.model().parameters();
+  ops::Device& device = engine.backend().device();
+  const auto checkpoints = list_checkpoints(path / "checkpoints");
+  if (request.resume == Resume::must && checkpoints.empty()) {
+    throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto",
+                    path.string());
+  }
+  check_memory(engine, config);
+  engine.allocate();  // before there is a directory, so that a device that is too small leaves none
+  if (request.resume != Resume::never && !checkpoints.empty()) {
+    const TrainState state = load_checkpoint(checkpoints.back(), device, parameters, config, LoadOptimizer::yes);
+    loader.restore(state.loader);
+    engine.weights_changed();
+    return RunDirectory::resume(path, state.step);
+  }
+  const bool was_begun = request.resume == Resume::when_there && RunDirectory::holds_run(path);
+  RunDirectory directory = was_begun ? RunDirectory::resume(path, 0) : RunDirectory::create(path);
+  parameters.initialize(device, static_cast<std::uint64_t>(config.training.seed));
+  engine.weights_changed();
+  return directory;
+}
+
+RunDirectory begin(const TrainRequest& request, Engine& engine, Loader& loader) {
+  try {
+    return begin_or_resume(request, engine, loader);
+  } catch (const DeviceFault& fault) {
+    throw Failure("{}", explain(fault, engine, request.run_directory, 0));
+  }
+}
+
 }  // namespace
 
 Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<int()> pending_signal)
@@ -54,96 +108,37 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
       config_(request_.loaded.config),
       listener_(listener),
       pending_signal_(std::move(pending_signal)),
-      engine_(make_engine(request_)) {}
-
-TrainOutcome Trainer::train() {
-  open_data();
-  try {
-    return begin_and_loop();
-  } catch (const DeviceFault& fault) {
-    if (directory_) record_failure();
-    throw Failure("{}", explain(fault));
-  }
+      engine_(make_engine(request_)),
+      loader_(open_training_data(config_)),
+      validation_(open_validation_data(config_)),
+      directory_(begin(request_, engine_, loader_)),
+      facts_(gather_facts(request_.loaded, request_.run_directory, request_.command_line)),
+      first_step_(directory_.first_step()) {
+  if (request_.demonstrate_fault) engine_.watch_casts();
 }
 
-TrainOutcome Trainer::begin_and_loop() {
-  begin_or_resume();
+TrainOutcome Trainer::train() {
   if (first_step_ > config_.training.steps) {
     throw UserError("{} has trained all its {} steps: raise training.steps to go on", request_.run_directory.string(),
                     config_.training.steps);
   }
   prepare_profile();
   prepare_records();
-  write_config(*directory_, request_.loaded);
-  if (config_.logging.tensorboard) events_.emplace(config_.logging, directory_->path(), first_step_);
+  prepare_logs();
+  write_config(directory_, request_.loaded);
   write_status("running", std::nullopt);
   try {
     TrainOutcome outcome = loop();
     write_status(outcome.finished ? "finished" : "interrupted", outcome.result);
     return outcome;
+  } catch (const DeviceFault& fault) {
+    record_failure();
+    const std::int64_t done = metrics_.empty() ? first_step_ - 1 : metrics_.back().step;
+    throw Failure("{}", explain(fault, engine_, request_.run_directory, done));
   } catch (const std::exception&) {
     record_failure();
     throw;
   }
-}
-
-/// What the user hears of a fault: how far the run came, where the device failed, and how to go on.
-std::string Trainer::explain(const DeviceFault& fault) const {
-  const std::int64_t done = metrics_.empty() ? first_step_ - 1 : metrics_.back().step;
-  const auto checkpoints = list_checkpoints(request_.run_directory / "checkpoints");
-  const std::string go_on = checkpoints.empty()
-                                ? "there is no checkpoint yet: begin again with the same command and --resume auto"
-                                : fmt::format("the last checkpoint is {}: go on with the same command and --resume",
-                                              checkpoints.back().string());
-  return fmt::format("after {} steps: {}; {}", done, describe_fault(fault, engine_.executor()), go_on);
-}
-
-void Trainer::open_data() {
-  const auto seq_len = static_cast<std::uint64_t>(config_.training.seq_len);
-  loader_.emplace(open_shards(config_.data.train, config_.model.vocab_size, "data.train"), seq_len,
-                  static_cast<std::uint64_t>(config_.data.seed),
-                  config_.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored);
-  if (config_.data.validation.empty()) return;
-  const auto windows = static_cast<std::uint64_t>(config_.validation.batches * config_.training.batch_size);
-  validation_.emplace(open_shards(config_.data.validation, config_.model.vocab_size, "data.validation"), seq_len,
-                      windows);
-  if (validation_->windows() < static_cast<std::uint64_t>(config_.training.batch_size)) {
-    throw UserError(
-        "data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
-        "smaller training.batch_size",
-        validation_->windows(), seq_len, config_.training.batch_size);
-  }
-}
-
-void Trainer::begin_or_resume() {
-  const std::filesystem::path& path = request_.run_directory;
-  const auto checkpoints = list_checkpoints(path / "checkpoints");
-  if (request_.resume == Resume::must && checkpoints.empty()) {
-    throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto",
-                    path.string());
-  }
-  check_memory(engine_, config_);
-  engine_.allocate();  // before there is a directory, so that a device that is too small leaves none
-  const bool resumes = request_.resume != Resume::never && !checkpoints.empty();
-  if (!resumes && request_.resume == Resume::when_there && RunDirectory::holds_run(path)) {
-    directory_.emplace(RunDirectory::resume(path, 0));  // it was stopped before its first checkpoint
-  } else if (!resumes) {
-    directory_.emplace(RunDirectory::create(path));
-  }
-  facts_ = gather_facts(request_.loaded, path, request_.command_line);
-  const Parameters& parameters = engine_.model().parameters();
-  if (resumes) {
-    const TrainState state =
-        load_checkpoint(checkpoints.back(), engine_.backend().device(), parameters, config_, LoadOptimizer::yes);
-    loader_->restore(state.loader);
-    first_step_ = state.step + 1;
-    directory_.emplace(RunDirectory::resume(path, state.step));
-  } else {
-    parameters.initialize(engine_.backend().device(), static_cast<std::uint64_t>(config_.training.seed));
-  }
-  engine_.weights_changed();
-  if (request_.demonstrate_fault) engine_.watch_casts();
-  if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
 }
 
 void Trainer::prepare_profile() {
@@ -163,23 +158,29 @@ void Trainer::prepare_records() {
   facts_.records = describe_records(request_.record, recorder_->plan(first_step_, config_.training.steps));
 }
 
+void Trainer::prepare_logs() {
+  const std::filesystem::path& path = directory_.path();
+  if (config_.precision.shadow != Config::Shadow::none) watch_log_.emplace(path, first_step_ - 1);
+  if (config_.logging.tensorboard) events_.emplace(config_.logging, path, first_step_);
+}
+
 /// A step with its validation, profiled where that is wanted.
 io::StepMetrics Trainer::run_step(std::int64_t step) {
   engine_.executor().set_tracer(profile_ && profile_->steps().contains(step) ? &*profile_ : nullptr);
   const auto span = engine_.executor().phase(fmt::format("step {}", step));
   io::StepMetrics metrics = train_step(step);
-  if (validates_after(step)) metrics.val_loss = validation_loss();
+  if (validation_ && validates_after(step)) metrics.val_loss = validation_loss(*validation_);
   engine_.executor().settle_times();
   return metrics;
 }
 
 io::StepMetrics Trainer::train_step(std::int64_t step) {
-  const double begin = now();
+  const double begin = monotonic_seconds();
   auto phase = engine_.executor().phase("data");
   io::StepMetrics record;
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
-  loader_->next_batch(engine_.inputs(), engine_.targets());
+  loader_.next_batch(engine_.inputs(), engine_.targets());
   phase.next("gradients");
   std::optional<ScaleWatch> scales;
   if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
@@ -192,11 +193,11 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   } else {
     handle_non_finite(record);
   }
-  const double seconds = now() - begin;
+  const double seconds = monotonic_seconds() - begin;
   record.milliseconds = seconds * 1e3;
   record.tokens_per_second = static_cast<double>(engine_.tokens_per_step()) / seconds;
   record.memory_bytes = resident_bytes();
-  if (scales) events_->append(step, *scales);
+  if (events_ && scales) events_->append(step, *scales);
   return record;
 }
 
@@ -214,7 +215,7 @@ void Trainer::handle_non_finite(io::StepMetrics& record) {
   engine_.discard();
   if (config_.training.on_nan == Config::OnNan::stop) {
     append(record);
-    const auto checkpoints = list_checkpoints(directory_->checkpoints());
+    const auto checkpoints = list_checkpoints(directory_.checkpoints());
     throw Failure(
         "step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
         "leaves such steps out",
@@ -226,46 +227,46 @@ void Trainer::handle_non_finite(io::StepMetrics& record) {
 }
 
 void Trainer::append(const io::StepMetrics& record) {
-  directory_->append(record);
+  directory_.append(record);
   if (events_) events_->append(record);
 }
 
 bool Trainer::validates_after(std::int64_t step) const {
   const std::int64_t interval = config_.validation.interval;
-  return validation_ && (step == config_.training.steps || (interval > 0 && step % interval == 0));
+  return step == config_.training.steps || (interval > 0 && step % interval == 0);
 }
 
-double Trainer::validation_loss() {
+double Trainer::validation_loss(const ValidationLoader& data) {
   const auto span = engine_.executor().phase("validation");
   const auto batch = static_cast<std::uint64_t>(config_.training.batch_size);
   const auto count = static_cast<std::size_t>(engine_.tokens_per_micro_batch());
-  const std::uint64_t batches = validation_->windows() / batch;
+  const std::uint64_t batches = data.windows() / batch;
   double sum = 0;
   for (std::uint64_t i = 0; i < batches; ++i) {
-    validation_->read(i * batch, engine_.inputs().first(count), engine_.targets().first(count));
+    data.read(i * batch, engine_.inputs().first(count), engine_.targets().first(count));
     sum += engine_.validate();
   }
   return sum / static_cast<double>(batches);
 }
 
 void Trainer::checkpoint(std::int64_t step) {
-  save_checkpoint(directory_->checkpoints(), engine_.backend().device(), engine_.model().parameters(), config_,
-                  {step, loader_->state()}, config_.checkpoint.keep);
-  listener_.on_checkpoint(directory_->checkpoints(), step);
+  save_checkpoint(directory_.checkpoints(), engine_.backend().device(), engine_.model().parameters(), config_,
+                  {step, loader_.state()}, config_.checkpoint.keep);
+  listener_.on_checkpoint(directory_.checkpoints(), step);
 }
 
 bool Trainer::wants_to_stop(TrainOutcome& outcome) const {
   outcome.signal = pending_signal_();
   if (outcome.signal != 0) return true;
   const double limit = config_.training.max_minutes * 60;
-  return limit > 0 && now() - started_ > limit;
+  return limit > 0 && monotonic_seconds() - started_ > limit;
 }
 
 TrainOutcome Trainer::loop() {
   const std::int64_t last = config_.training.steps;
   listener_.on_start(engine_, first_step_, last);
   if (recorder_) listener_.on_records(recorder_->plan(first_step_, last));
-  started_ = now();
+  started_ = monotonic_seconds();
   TrainOutcome outcome;
   outcome.steps_done = first_step_ - 1;
   for (std::int64_t step = first_step_; step <= last; ++step) {
@@ -275,7 +276,7 @@ TrainOutcome Trainer::loop() {
     metrics_.push_back(record);
     if (recorder_) recorder_->record(step);
     outcome.steps_done = step;
-    const double per_step = (now() - started_) / static_cast<double>(step - first_step_ + 1);
+    const double per_step = (monotonic_seconds() - started_) / static_cast<double>(step - first_step_ + 1);
     listener_.on_step(record, per_step * static_cast<double>(last - step));
     const bool stops = !is_last && wants_to_stop(outcome);
     if (profile_ && profile_->steps().contains(step) && (stops || step == profile_->steps().last)) {
@@ -320,7 +321,7 @@ void Trainer::record_failure() {
 }
 
 void Trainer::write_status(const char* status, const std::optional<RunResult>& result) {
-  directory_->write_run(describe_run(facts_, status, engine_, config_, result, request_.demonstrate_fault));
+  directory_.write_run(describe_run(facts_, status, engine_, config_, result, request_.demonstrate_fault));
 }
 
 }  // namespace octet

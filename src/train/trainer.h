@@ -58,7 +58,8 @@ struct TrainOutcome {
 
 class Trainer {
  public:
-  /// `pending_signal` returns a signal that asks the loop to stop after the current step, or 0.
+  /// Opens data and run directory, allocates, and loads the checkpoint to go on from. `pending_signal` returns a signal
+  /// that asks the loop to stop after the current step, or 0. Throws UserError for bad input.
   Trainer(TrainRequest request, TrainListener& listener, std::function<int()> pending_signal);
 
   /// Trains to the last step or to an interruption, leaving a checkpoint either way. Throws UserError for bad input and
@@ -66,11 +67,9 @@ class Trainer {
   [[nodiscard]] TrainOutcome train();
 
  private:
-  void open_data();
-  [[nodiscard]] TrainOutcome begin_and_loop();
-  void begin_or_resume();
   void prepare_profile();
   void prepare_records();
+  void prepare_logs();
   [[nodiscard]] std::filesystem::path profile_path() const { return request_.run_directory / "profile.json"; }
   [[nodiscard]] io::StepMetrics run_step(std::int64_t step);
   [[nodiscard]] io::StepMetrics train_step(std::int64_t step);
@@ -78,29 +77,28 @@ class Trainer {
   void handle_non_finite(io::StepMetrics& record);
   void append(const io::StepMetrics& record);
   [[nodiscard]] bool validates_after(std::int64_t step) const;
-  [[nodiscard]] double validation_loss();
+  [[nodiscard]] double validation_loss(const ValidationLoader& data);
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
   [[nodiscard]] bool wants_to_stop(TrainOutcome& outcome) const;
   void summarize(TrainOutcome& outcome) const;
   void write_status(const char* status, const std::optional<RunResult>& result);
   void record_failure();
-  [[nodiscard]] std::string explain(const DeviceFault& fault) const;
 
   TrainRequest request_;
   const Config& config_;
   TrainListener& listener_;
   std::function<int()> pending_signal_;
   Engine engine_;
-  std::optional<Loader> loader_;
-  std::optional<ValidationLoader> validation_;
-  std::optional<RunDirectory> directory_;
+  Loader loader_;
+  std::optional<ValidationLoader> validation_;  ///< with data.validation
+  RunDirectory directory_;
+  RunFacts facts_;
+  std::int64_t first_step_;
   std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
   std::optional<EventLog> events_;     ///< with logging.tensorboard
   std::optional<Profile> profile_;
   std::optional<Recorder> recorder_;
-  RunFacts facts_;
-  std::int64_t first_step_ = 1;
   double started_ = 0;  ///< seconds of a steady clock
   std::vector<io::StepMetrics> metrics_;
 };

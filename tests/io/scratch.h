@@ -65,7 +65,7 @@ std::string user_error(Action&& action) {
   try {
     action();
   } catch (const UserError& error) {
-    const std::string message = error.what();
+    std::string message = error.what();
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     return message;
   }

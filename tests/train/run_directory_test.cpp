@@ -34,6 +34,7 @@ using Steps = std::vector<std::int64_t>;
 
 TEST_F(RunDirectoryTest, AppendsALineAStep) {
   RunDirectory directory = RunDirectory::create(run_);
+  EXPECT_EQ(directory.first_step(), 1);
   directory.append(metrics_of(1));
   EXPECT_EQ(steps(), (Steps{1}));  // without waiting for the end
   directory.append(metrics_of(2));
@@ -62,6 +63,7 @@ TEST_F(RunDirectoryTest, ResumeDropsStepsThatAreRunAgain) {
     for (std::int64_t step = 1; step <= 5; ++step) directory.append(metrics_of(step));
   }
   RunDirectory directory = RunDirectory::resume(run_, 3);
+  EXPECT_EQ(directory.first_step(), 4);
   EXPECT_EQ(steps(), (Steps{1, 2, 3}));
   directory.append(metrics_of(4));
   EXPECT_EQ(steps(), (Steps{1, 2, 3, 4}));

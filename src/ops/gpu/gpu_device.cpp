@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
+
+#include "core/timing.h"
 
 namespace octet::ops::gpu {
 std::string GpuDevice::description() const {
@@ -17,9 +17,9 @@ std::string GpuDevice::description() const {
 }
 
 void GpuDevice::finish() {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_seconds();
   driver_->finish();
-  use_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  use_.waited_seconds += monotonic_seconds() - begin;
 }
 
 ArenaAllocator GpuDevice::allocator() {

@@ -1,8 +1,8 @@
 // Trial: one run of one op on one case: its guarded buffers, the run itself, and the comparisons that follow.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -89,8 +89,9 @@ class Trial {
   /// The very same bytes.
   template <typename T>
   void expect_same(std::string_view name, std::span<const T> got, const std::vector<T>& want) {
+    const auto bytes_of = [](const T& value) { return std::as_bytes(std::span(&value, 1)); };
     for (Index i = 0; i < std::ssize(got); ++i) {
-      if (std::memcmp(&got[i], &want[i], sizeof(T)) == 0) continue;
+      if (std::ranges::equal(bytes_of(got[i]), bytes_of(want[i]))) continue;
       return fail(fmt::format("{}[{}] is {}, expected {}", name, i, shown(got[i]), shown(want[i])));
     }
   }
