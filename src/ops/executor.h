@@ -120,6 +120,12 @@ class Executor {
     backend_->device().finish();
   }
 
+  /// Where a DeviceFault came to light. It lies there if ops are waited for, else there or before.
+  [[nodiscard]] const LastOp& last_op() const { return last_op_; }
+  /// From here on a device that runs behind the host is waited for after each op.
+  void wait_for_each_op() { waits_ = true; }
+  [[nodiscard]] bool waits_for_each_op() const { return waits_; }
+
   /// From here on ops of a device that runs behind the host are timed too, which costs it two marks an op; or only
   /// while a tracer listens. Returns what was before.
   bool time_ops(bool always = true) { return std::exchange(times_ops_, always); }
