@@ -89,7 +89,7 @@ TEST(RunFiles, NamesEveryMissingField) {
   int refused = 0;
   for (const auto& [place, value] : places.items()) {
     const Json::json_pointer pointer(place);
-    const std::string field = pointer.back();
+    const std::string& field = pointer.back();
     const bool free_form = place.starts_with("/config/") || place.starts_with("/origins/") ||
                            place.starts_with("/libraries/") || place.starts_with("/memory/categories/") ||
                            place.starts_with("/command_line/");

@@ -11,7 +11,7 @@ namespace {
 std::string error_of_file(std::string_view bytes) {
   MemoryFile file;
   const auto path = file.write(bytes);
-  const std::string message = user_error([&] { (void)SafetensorsFile::open(path); });
+  std::string message = user_error([&] { (void)SafetensorsFile::open(path); });
   EXPECT_TRUE(contains(message, path.string()));
   return message;
 }

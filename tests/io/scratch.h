@@ -31,7 +31,7 @@ class ScratchDirectory {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   std::filesystem::path write(std::string_view name, std::string_view text) const {
-    const std::filesystem::path file = path_ / name;
+    std::filesystem::path file = path_ / name;
     std::ofstream(file, std::ios::binary) << text;
     return file;
   }

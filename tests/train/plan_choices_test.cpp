@@ -147,7 +147,7 @@ TEST(ParameterGroupSizes, CountEveryParameterOnce) {
   const auto sizes_with = [](const std::string& groups) {
     const Config config = small_config({"optimizer.groups=" + groups}).config;
     const Engine engine = plan_without_workspace(config);
-    const auto sizes = parameter_group_sizes(config, engine.model());
+    auto sizes = parameter_group_sizes(config, engine.model());
     std::int64_t elements = 0;
     for (const ParameterGroupSize& size : sizes) elements += size.elements;
     EXPECT_EQ(elements, engine.model().parameters().count());
