@@ -57,6 +57,11 @@ T* Operands::random(Index count, Sign sign) {
   return block;
 }
 
+void* Operands::random(DType dtype, Index count, Sign sign) {
+  if (dtype == DType::f32) return random<float>(count, sign);
+  return random<bf16>(count, sign);
+}
+
 std::int32_t* Operands::tokens(Index count, Index vocab) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -213,20 +218,19 @@ void Operands::bind(ops::Zero& op) {
 }
 
 void Operands::bind(ops::SumOfSquares& op) {
-  op.x = random<float>(op.count);
+  op.x = random(op.dtype, op.count);
   op.total = room<double>(1);
 }
 
 /// The tenth step of a run, with a learning rate that leaves values near those that it starts from.
 void Operands::bind(ops::AdamW& op) {
   const Index count = op.rows * op.cols;
-  const bool high = op.moments == DType::f32;
   const ops::StepScalars scalars{1e-5F, 1, 0.65F, 0.4F, 1};
   if (op.has_master) op.master = random<float>(count);
   op.weight = random<bf16>(count);
-  op.gradient = random<float>(count);
-  op.m = high ? static_cast<void*>(random<float>(count)) : random<bf16>(count);
-  op.v = high ? static_cast<void*>(random<float>(count, Sign::positive)) : random<bf16>(count, Sign::positive);
+  op.gradient = random(op.gradients, count);
+  op.m = random(op.moments, count);
+  op.v = random(op.moments, count, Sign::positive);
   op.scalars = upload<ops::StepScalars>({&scalars, 1});
   if (op.measures) {
     op.row_amax = room<bf16>(op.rows);

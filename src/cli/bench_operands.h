@@ -70,6 +70,8 @@ class Operands {
   /// Of bf16 or float in (-1, 1) or (0, 1); bytes are FP8 codes of up to a third of the exponents.
   template <typename T>
   [[nodiscard]] T* random(Index count, Sign sign = Sign::both);
+  /// bf16 or f32.
+  [[nodiscard]] void* random(DType dtype, Index count, Sign sign = Sign::both);
   [[nodiscard]] std::int32_t* tokens(Index count, Index vocab);
   template <typename T>
   [[nodiscard]] T* upload(std::span<const T> values);

@@ -41,15 +41,20 @@ void fill(ops::Entry<Op>& entry) {
 
 void run_optimizer(ops::Executor& run, const Parameters& parameters, const SlabStorage& storage) {
   for (const Slab& slab : parameters.slabs()) {
-    ops::SumOfSquares squares{};
-    squares.count = slab.numel();
-    run(squares);
+    for (const Tensor& gradients : slab.gradients()) {
+      ops::SumOfSquares squares{};
+      squares.count = gradients.numel();
+      squares.dtype = gradients.dtype();
+      run(squares);
+    }
   }
   for (const Slab& slab : parameters.slabs()) {
-    for (const Parameter& parameter : slab.parameters()) {
+    for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
+      const Parameter& parameter = slab.parameters()[i];
       ops::AdamW update{};
       update.rows = parameter.rows;
       update.cols = parameter.cols;
+      update.gradients = slab.gradient(i).dtype();
       update.moments = storage.moments;
       update.has_master = storage.master;
       update.measures = parameter.measured;
@@ -70,7 +75,8 @@ StepOps ops_of_step(const Config& config, const ops::Backend& backend) {
 
   Memory memory;
   ops::Executor run(noting, memory);
-  const SlabStorage storage = slab_storage(config, true);
+  SlabStorage storage = slab_storage(config, true);
+  storage.gradient_life = GradientLife::run;
   model->allocate(memory, storage);
   const Batch batch{{config.training.batch_size, config.training.seq_len}, nullptr, nullptr};
   for (std::int64_t i = 0; i < config.training.accumulate; ++i) {

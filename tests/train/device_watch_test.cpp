@@ -22,7 +22,7 @@ std::string watched_line(Engine& engine) {
   return io::watch_line(watched);
 }
 
-const LaggingDevice& device_of(const Engine& engine) {
+const LaggingDevice& lagging_device_of(const Engine& engine) {
   return lagging(engine.backend());
 }
 
@@ -51,9 +51,9 @@ TEST(DeviceWatch, TakesAsManyCopiesHoweverManyLayers) {
   for (const char* layers : {"model.n_layers=2", "model.n_layers=4"}) {
     Engine engine = small_engine(watching_config({"precision.recipe=rowwise", layers}), make_lagging_backend());
     const auto downloads_of = [&](const auto& compute) {
-      const int before = device_of(engine).downloads();
+      const int before = lagging_device_of(engine).downloads();
       compute();
-      return device_of(engine).downloads() - before;
+      return lagging_device_of(engine).downloads() - before;
     };
     EXPECT_EQ(downloads_of([&] { (void)engine.compute_gradients(); }), 2) << layers;
     EXPECT_EQ(downloads_of([&] { (void)engine.compute_watched_gradients(); }), 2 + 4) << layers;
@@ -63,17 +63,17 @@ TEST(DeviceWatch, TakesAsManyCopiesHoweverManyLayers) {
 TEST(DeviceWatch, TimesItsOwnOpsAndNoneAfterwards) {
   Engine engine = small_engine(watching_config({"precision.recipe=rowwise"}), make_lagging_backend());
   engine.executor().reset_totals();
-  const std::size_t first = device_of(engine).runs().size();
+  const std::size_t first = lagging_device_of(engine).runs().size();
   (void)engine.compute_watched_gradients();
   double comparing = 0;
-  for (const DeviceRun& ran : std::span(device_of(engine).runs()).subspan(first)) {
+  for (const DeviceRun& ran : std::span(lagging_device_of(engine).runs()).subspan(first)) {
     if (ran.op == ops::Difference::name) comparing += ran.end - ran.begin;
   }
   EXPECT_NEAR(engine.executor().totals().at(ops::Difference::name).seconds, comparing, 1e-9);
   EXPECT_GT(engine.shadow().seconds(), comparing);
-  const int marks = device_of(engine).marks_taken();
+  const int marks = lagging_device_of(engine).marks_taken();
   (void)engine.compute_gradients();
-  EXPECT_EQ(device_of(engine).marks_taken(), marks);
+  EXPECT_EQ(lagging_device_of(engine).marks_taken(), marks);
 }
 
 }  // namespace
