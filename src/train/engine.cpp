@@ -132,7 +132,7 @@ Batch Engine::micro_batch() const {
 void Engine::bring_tokens(std::int64_t index) {
   for (const Buffer* tokens : {&inputs_, &targets_}) {
     const Tensor from = tokens->tensor().row_range(index * shape_.batch, shape_.batch);
-    backend_->run(ops::Copy{from.raw(), tokens->tensor().raw(), static_cast<std::int64_t>(from.bytes())});
+    run_(ops::Copy{from.raw(), tokens->tensor().raw(), static_cast<std::int64_t>(from.bytes())});
   }
 }
 

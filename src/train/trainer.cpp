@@ -83,13 +83,11 @@ RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader
   if (request.resume != Resume::never && !checkpoints.empty()) {
     const TrainState state = load_checkpoint(checkpoints.back(), device, parameters, config, LoadOptimizer::yes);
     loader.restore(state.loader);
-    engine.weights_changed();
     return RunDirectory::resume(path, state.step);
   }
   const bool was_begun = request.resume == Resume::when_there && RunDirectory::holds_run(path);
   RunDirectory directory = was_begun ? RunDirectory::resume(path, 0) : RunDirectory::create(path);
   parameters.initialize(device, static_cast<std::uint64_t>(config.training.seed));
-  engine.weights_changed();
   return directory;
 }
 
@@ -114,6 +112,12 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
       directory_(begin(request_, engine_, loader_)),
       facts_(gather_facts(request_.loaded, request_.run_directory, request_.command_line)),
       first_step_(directory_.first_step()) {
+  try {
+    engine_.weights_changed();
+  } catch (const DeviceFault& fault) {
+    record_failure();
+    throw Failure("{}", explain(fault, engine_, request_.run_directory, first_step_ - 1));
+  }
   if (request_.demonstrate_fault) engine_.watch_casts();
 }
 

@@ -98,7 +98,7 @@ TEST_F(Train, DryRunNamesWhatMakesAPlanFit) {
   const Words large = {"train", OCTET_CONFIGS "/llama3_8b.toml", "--dry-run"};
   const auto remedy = json_of(join({large, {"--json"}})).at("cards").at(0).at("remedy");
   EXPECT_EQ(remedy.at("settings").dump(),
-            R"({"precision.weight_codes":"per_use","training.recompute":"full","optimizer.gradients":"bf16"})");
+            R"({"optimizer.gradients":"bf16","precision.weight_codes":"per_use","training.recompute":"full"})");
   EXPECT_EQ(remedy.at("seq_len"), 8192);
   const std::string text = succeed(large);
   for (const char* part :

@@ -71,9 +71,18 @@ TEST_F(MidRunFaults, TheLastCheckpointStaysGood) {
   const int each = launches_a_step("adamw");
   ASSERT_GT(each, 0);
   plan_fault("adamw", 4 * each + 1);
-  expect_failure(run(),
+  expect_failure(run(set("runtime.graphs=off")),
                  {"after 4 steps", "launching adamw", kLaunchFailed, "in adamw of tok_embeddings or an op before",
                   "runtime.synchronous = true", "the last checkpoint is run/checkpoints/", "--resume"});
+  expect_to_go_on(4);
+}
+
+/// Three graphs a step, from the second step on: gradients, their norm, the optimizer.
+TEST_F(MidRunFaults, AFaultInAReplayedStep) {
+  set_environment("OCTET_STANDIN_FAIL_REPLAY", "10");
+  expect_failure(run(), {"after 4 steps", kLaunchFailed, "or an op before it", "runtime.synchronous = true",
+                         "the last checkpoint is run/checkpoints/", "--resume"});
+  set_environment("OCTET_STANDIN_FAIL_REPLAY", "0");
   expect_to_go_on(4);
 }
 

@@ -10,6 +10,7 @@
 //   OCTET_STANDIN_KERNEL=adamw      launches of kernels whose names begin so are counted (default: all)
 //   OCTET_STANDIN_FAIL_LAUNCH=3     the third of them fails, and with it every later call, as on a GPU
 //   OCTET_STANDIN_FAIL_UPLOAD=3     the same of copies from the host
+//   OCTET_STANDIN_FAIL_REPLAY=3     the same of graphs that are started, found at the next wait
 //   OCTET_STANDIN_ERROR=700         with this error (default 719)
 //   OCTET_STANDIN_LATE=1            not at the launch but at the next wait
 #include <cuda.h>
@@ -63,6 +64,13 @@ class Gpu {
     if (++uploads_ == failing_upload_) fault_ = error_;
     return go_on();
   }
+  CUresult replay() {
+    if (++replays_ == failing_replay_) {
+      fault_ = error_;
+      hidden_ = true;
+    }
+    return go_on();
+  }
   /// Of a call that only puts work on the stream.
   [[nodiscard]] CUresult go_on() const { return hidden_ ? CUDA_SUCCESS : fault_; }
   CUresult wait() {
@@ -92,10 +100,12 @@ class Gpu {
   const std::string counted_ = text_setting("OCTET_STANDIN_KERNEL");
   const long failing_ = setting("OCTET_STANDIN_FAIL_LAUNCH", 0);
   const long failing_upload_ = setting("OCTET_STANDIN_FAIL_UPLOAD", 0);
+  const long failing_replay_ = setting("OCTET_STANDIN_FAIL_REPLAY", 0);
   const CUresult error_ = static_cast<CUresult>(setting("OCTET_STANDIN_ERROR", CUDA_ERROR_LAUNCH_FAILED));
   const bool late_ = setting("OCTET_STANDIN_LATE", 0) != 0;
   long launches_ = 0;
   long uploads_ = 0;
+  long replays_ = 0;
   CUresult fault_ = CUDA_SUCCESS;
   bool hidden_ = false;  // nobody has waited since
   std::size_t free_ = static_cast<std::size_t>(setting("OCTET_STANDIN_MEMORY_MIB", 81920)) << 20U;
@@ -281,7 +291,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph, unsigned long l
   return gpu().go_on();
 }
 CUresult cuGraphLaunch(CUgraphExec, CUstream) {
-  return gpu().go_on();
+  return gpu().replay();
 }
 CUresult cuGraphExecDestroy(CUgraphExec) {
   return CUDA_SUCCESS;

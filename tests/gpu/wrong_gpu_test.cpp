@@ -55,7 +55,7 @@ TEST_F(SmallGpu, ThePlanIsRefusedWithWhatFits) {
   for (const char* mebibytes : {"80", "60"}) {
     set_environment("OCTET_STANDIN_MEMORY_MIB", mebibytes);
     refuses(large("run"),
-            {"the plan takes 0.09 GiB", " GiB are free on cuda", "nvidia-smi", "--set ", "would take 0.0"});
+            {"the plan takes 0.08 GiB", " GiB are free on cuda", "nvidia-smi", "--set ", "would take 0.0"});
     const Words change = proposal(octet(large("run")).err);
     ASSERT_GE(change.size(), 4U);
     succeed(large(std::string("run_in_") + mebibytes, change));
@@ -64,7 +64,7 @@ TEST_F(SmallGpu, ThePlanIsRefusedWithWhatFits) {
 
 TEST_F(SmallGpu, NothingFits) {
   set_environment("OCTET_STANDIN_MEMORY_MIB", "20");
-  refuses(large("run"), {"the plan takes 0.09 GiB", "0.02 GiB are free on cuda", "smaller model or a larger GPU"});
+  refuses(large("run"), {"the plan takes 0.08 GiB", "0.02 GiB are free on cuda", "smaller model or a larger GPU"});
 }
 
 /// A plan is no run.
