@@ -225,6 +225,19 @@ struct FoldRows {
   int count;
 };
 
+/// Blocks (x, 0) sum, blocks (x, 1) fold unless its amax is null; both have the same columns.
+struct SumAndFoldColumns {
+  SumColumns sum;
+  FoldColumns fold;
+};
+
+/// The first blocks fold columns, the others rows.
+struct FoldRowsAndColumns {
+  FoldRows rows;
+  FoldColumns columns;
+  int column_blocks;
+};
+
 struct CrossEntropy {
   bf16* logits;                 // [rows, vocab]
   const std::int32_t* targets;  // [rows]

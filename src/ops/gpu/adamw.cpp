@@ -72,9 +72,14 @@ void adamw(Device& device, const AdamW& op, Workspace workspace) {
                                     p.column_partials, p.extent.rows, p.extent.cols, op.stream, op.beta1, op.beta2,
                                     op.eps, op.weight_decay, op.lr_scale, operands_aligned(op, p.extent)});
   if (!op.measures) return;
-  gpu(device).launch("fold_rows", {.blocks_x = blocks_for(op.rows, 256), .threads = 256},
-                     kernels::FoldRows{p.row_partials, op.row_amax, op.rows, static_cast<int>(p.row_parts)});
-  fold_columns(gpu(device), p.column_partials, op.column_amax, p.shape.blocks_y, op.cols);
+  LaunchShape folds = column_fold(op.cols);
+  const auto column_blocks = static_cast<int>(folds.blocks_x);
+  folds.blocks_x += blocks_for(op.rows, folds.threads);
+  gpu(device).launch("fold_rows_and_columns", folds,
+                     kernels::FoldRowsAndColumns{{p.row_partials, op.row_amax, op.rows, static_cast<int>(p.row_parts)},
+                                                 {p.column_partials, op.column_amax, static_cast<int>(p.shape.blocks_y),
+                                                  static_cast<int>(op.cols)},
+                                                 column_blocks});
 }
 
 }  // namespace octet::ops::gpu

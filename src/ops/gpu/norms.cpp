@@ -68,6 +68,8 @@ std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackwa
 void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const auto [launch, weight_partials, partials] = plan(device, op, cutter);
+  const auto blocks = static_cast<int>(launch.blocks());
+  const auto cols = static_cast<int>(op.dim);
   const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.dy) && is_aligned(op.weight) &&
                        is_aligned(op.residual) && is_aligned(op.dx) && is_aligned(op.codes.codes);
   gpu(device).launch(row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
@@ -75,9 +77,10 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
                                               op.dx, weight_partials, measured(op.codes, partials), op.rows,
                                               static_cast<int>(op.dim), aligned, launch.ahead});
   gpu(device).launch(
-      "sum_columns", column_fold(op.dim),
-      kernels::SumColumns{weight_partials, op.dweight, static_cast<int>(launch.blocks()), static_cast<int>(op.dim)});
-  fold_columns(gpu(device), partials, op.columns, launch, op.dim);
+      "sum_and_fold_columns",
+      {.blocks_x = blocks_for(op.dim, 32), .blocks_y = op.columns.wanted ? 2U : 1U, .threads = 1024},
+      kernels::SumAndFoldColumns{{weight_partials, op.dweight, blocks, cols},
+                                 {partials, op.columns.wanted ? op.columns.amax : nullptr, blocks, cols}});
 }
 
 }  // namespace octet::ops::gpu
