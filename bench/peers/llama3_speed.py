@@ -109,6 +109,8 @@ def main():
     parser.add_argument("--steps", type=int, default=12, help="steps to time")
     options = parser.parse_args()
     config = read_config(options.config)
+    if config["training"]["accumulate"] != 1:
+        raise Mistake("the peers time steps of one micro-batch: set training.accumulate = 1")
     config["model"]["n_layers"] = options.layers or config["model"]["n_layers"]
     device = "cuda" if torch.cuda.is_available() else "cpu"
     failed = False

@@ -140,6 +140,9 @@ ProductFlops time_products(const DeviceBench& bench, Ceilings& best) {
   ProductFlops flops;
   const StepOps step = ops_of_step(bench.config, *bench.backend);
   for (const StepOp<ops::Gemm>& each : step.of<ops::Gemm>()) {
+    if (const char* reason = bench.backend->refusal(each.op)) {
+      throw UserError("{} cannot run {}: {}", bench.backend->name(), ops::Gemm::name, reason);
+    }
     double& rate = each.op.is_fp8() ? best.fp8_product : best.bf16_product;
     rate = std::max(rate, each.op.flops() / timer.time(each.op).seconds.median);
     (each.op.is_fp8() ? flops.fp8 : flops.bf16) += each.op.flops() * static_cast<double>(each.calls);

@@ -42,8 +42,10 @@ template <typename Op>
     add(op.transposed.wanted(), "transposed");
     add(op.transposed.axis == fp8::ScaleAxis::tensor || op.as_stored.axis == fp8::ScaleAxis::tensor, "one scale");
   }
+  if constexpr (requires { op.dtype; }) add(true, name(op.dtype));
   if constexpr (requires { op.measures; }) {
     add(op.has_master, "master");
+    add(op.gradients == DType::bf16, "bf16 gradients");
     add(op.moments == DType::bf16, "bf16 moments");
     add(op.measures, "maxima");
   }

@@ -157,7 +157,7 @@ std::vector<ConfigField> training_fields() {
       field<optimizer, &C::Optimizer::lr>("optimizer.lr", required, above(0), "peak learning rate"),
       field<optimizer, &C::Optimizer::beta1>("optimizer.beta1", optional, below_one, "decay of the first moment"),
       field<optimizer, &C::Optimizer::beta2>("optimizer.beta2", optional, below_one, "decay of the second moment"),
-      field<optimizer, &C::Optimizer::eps>("optimizer.eps", optional, above(0),
+      field<optimizer, &C::Optimizer::eps>("optimizer.eps", optional, at_least(1e-30),
                                            "added to the root of the second moment"),
       field<optimizer, &C::Optimizer::weight_decay>("optimizer.weight_decay", optional, at_least(0),
                                                     "decoupled weight decay"),

@@ -225,7 +225,7 @@ struct FoldRows {
   int count;
 };
 
-/// Blocks (x, 0) sum, blocks (x, 1) fold unless its amax is null; both have the same columns.
+/// Blocks (x, 0) sum and, where they are launched, blocks (x, 1) fold: both the same columns.
 struct SumAndFoldColumns {
   SumColumns sum;
   FoldColumns fold;
@@ -256,7 +256,7 @@ struct SumPartials {
   std::int64_t count;
   bool aligned;
 };
-/// Sums of reference^2 and of (x - reference)^2 over elements of T, [2 count] of a block: both of them.
+/// Sums of reference^2 and of (x - reference)^2 over elements of T: the first of each block, then the second of each.
 struct DifferencePartials {
   const void* reference;  // [count]
   const void* x;          // [count]

@@ -243,7 +243,7 @@ OCTET_DEVICE void cast_tiles(const CastTiles& a) {
     ahead.ask(a, TilePart(next));
     if (a.stored.codes != nullptr) store_as_stored<F>(a, part, scales);
     if (a.transposed.codes != nullptr) transpose<F>(part, scales, transposed);
-    sync_block();  // here the scales have been read, and before they are written again
+    sync_block();  // all have read the scales, which the next tile replaces
     if (a.transposed.codes != nullptr) store_transposed(a, transposed, place);
     place = next;
   }
@@ -255,6 +255,6 @@ OCTET_DEVICE void cast_tiles(const CastTiles& a) {
 OCTET_ROW_KERNELS(quantize_rows, QuantizeRows, quantize_rows)
 OCTET_SIMPLE_KERNEL(256, repeat_scale, RepeatScale, repeat_scale)
 OCTET_SIMPLE_KERNEL(1024, make_one_scale, MakeScale, make_one_scale)
-// Launched with 256 threads: the bound says 64 registers, with which a multiprocessor runs four blocks.
+// 64 registers, with which a multiprocessor runs four blocks.
 OCTET_DENSE_SIMPLE_KERNEL(256, 4, cast_tiles_e4m3fn, CastTiles, cast_tiles<octet::fp8::Format::e4m3fn>)
 OCTET_DENSE_SIMPLE_KERNEL(256, 4, cast_tiles_e5m2, CastTiles, cast_tiles<octet::fp8::Format::e5m2>)

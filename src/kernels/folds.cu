@@ -85,7 +85,7 @@ OCTET_DEVICE void fold_rows(const FoldRows& a, int block) {
 OCTET_DEVICE void sum_and_fold_columns(const SumAndFoldColumns& a) {
   if (block_index_y() == 0) {
     sum_columns(a.sum, block_index());
-  } else if (a.fold.amax != nullptr) {
+  } else {
     fold_columns(a.fold, block_index());
   }
 }

@@ -82,8 +82,7 @@ class Executor {
     }
     const Workspace workspace =
         scratch ? Workspace(static_cast<std::byte*>(scratch.tensor().raw()), scratch.tensor().bytes()) : Workspace();
-    last_op_.name = Op::name;
-    last_op_.layer = layer_;
+    put_on_device(Op::name);
     const octet::gpu::ScopedRange range(ranges_, Op::name);
     if (runs_behind()) {
       run_in_order(op, workspace);
@@ -120,6 +119,11 @@ class Executor {
     backend_->device().finish();
   }
 
+  /// What is put on the device next, where a fault may have to be named: an op, or ops that are replayed at once.
+  void put_on_device(std::string_view what) {
+    last_op_.name = what;
+    last_op_.layer = layer_;
+  }
   /// Where a DeviceFault came to light. It lies there if ops are waited for, else there or before.
   [[nodiscard]] const LastOp& last_op() const { return last_op_; }
   /// From here on a device that runs behind the host is waited for after each op.

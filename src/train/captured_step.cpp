@@ -27,6 +27,7 @@ void CapturedStep::run(StepPart which, ops::Executor& run, const std::function<v
     check(mode_ == Mode::capture, "a step has the parts that were captured");
     part = capture(which, run, ops);
   }
+  run.put_on_device(name(which));
   run.backend().device().replay(*part.graph);
   run.add_counts(part.counts);
   launches_ += part.graph->launches();
@@ -40,6 +41,9 @@ CapturedStep::Part CapturedStep::capture(StepPart part, ops::Executor& run, cons
     device.begin_capture();
     ops();
     captured.graph = device.end_capture();
+  } catch (const DeviceFault&) {  // of work before the capture: no matter of graphs
+    device.abandon_capture();
+    throw;
   } catch (const Failure& failure) {
     device.abandon_capture();
     throw Failure("{} was not captured as a graph: {}; runtime.graphs = \"off\" runs steps op by op", name(part),

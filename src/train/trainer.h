@@ -59,7 +59,8 @@ struct TrainOutcome {
 class Trainer {
  public:
   /// Opens data and run directory, allocates, and loads the checkpoint to go on from. `pending_signal` returns a signal
-  /// that asks the loop to stop after the current step, or 0. Throws UserError for bad input.
+  /// that asks the loop to stop after the current step, or 0. Throws UserError for bad input, Failure for a fault of
+  /// the device.
   Trainer(TrainRequest request, TrainListener& listener, std::function<int()> pending_signal);
 
   /// Trains to the last step or to an interruption, leaving a checkpoint either way. Throws UserError for bad input and

@@ -80,10 +80,18 @@ TEST_F(MidRunFaults, TheLastCheckpointStaysGood) {
 /// Three graphs a step, from the second step on: gradients, their norm, the optimizer.
 TEST_F(MidRunFaults, AFaultInAReplayedStep) {
   set_environment("OCTET_STANDIN_FAIL_REPLAY", "10");
-  expect_failure(run(), {"after 4 steps", kLaunchFailed, "or an op before it", "runtime.synchronous = true",
-                         "the last checkpoint is run/checkpoints/", "--resume"});
+  expect_failure(run(), {"after 4 steps", kLaunchFailed, "in the gradient's norm or an op before it",
+                         "runtime.synchronous = true", "the last checkpoint is run/checkpoints/", "--resume"});
   set_environment("OCTET_STANDIN_FAIL_REPLAY", "0");
   expect_to_go_on(4);
+}
+
+/// The second step is captured. A fault there is no matter of graphs.
+TEST_F(MidRunFaults, AFaultInACapturedStep) {
+  plan_fault("swiglu_forward", 3);
+  const std::string line = expect_failure(run(), {"after 1 steps", "launching swiglu_forward", kLaunchFailed,
+                                                  "in swiglu of layers.0 or an op before it", "--resume auto"});
+  EXPECT_FALSE(contains(line, "runtime.graphs"));
 }
 
 TEST_F(MidRunFaults, ALaunchThatFailsNamesItsOpAndLayer) {

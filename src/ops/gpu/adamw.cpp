@@ -10,14 +10,14 @@ constexpr Index kEach = 8;  // elements a thread
 constexpr unsigned kMostThreads = 256;
 constexpr Index kBlocksPerMultiprocessor = 3;  // 80 registers a thread
 
-/// What the kernel takes for rows and columns. Random bits depend on the place in a row; where rows have an even length
-/// those of one long row are the same.
+/// What the kernel takes for rows and columns. Random bits depend on the place in a row, four columns to a block of
+/// them: where rows are whole blocks, those of one long row are the same.
 struct Extent {
   Index rows, cols;
 };
 
 Extent extent_of(const AdamW& op) {
-  const bool as_one_row = !op.measures && (op.rows == 1 || op.cols % 2 == 0);
+  const bool as_one_row = !op.measures && (op.rows == 1 || op.cols % 4 == 0);
   return as_one_row ? Extent{std::min<Index>(op.rows, 1), op.rows * op.cols} : Extent{op.rows, op.cols};
 }
 

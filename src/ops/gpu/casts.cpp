@@ -121,7 +121,7 @@ void cast(Device& device, const Cast& op, Workspace workspace) {
   const TensorScales scales = plan(op, cutter);
   const Index tiles_across = std::max(1U, blocks_for(op.cols, kTileCols));
   const Index tiles = tiles_across * std::max(1U, blocks_for(op.rows, kTileRows));
-  check(tiles < INT32_MAX - 65536, "a cast's tiles are counted in 32 bits");
+  check(tiles + tiles / kTilesPerBlock < INT32_MAX, "a block's next tile is counted in 32 bits");
   gpu(device).launch(
       "cast_tiles_" + std::string(fp8::name(op.rule.format())),
       {.blocks_x = blocks_for(tiles, kTilesPerBlock), .threads = 256},

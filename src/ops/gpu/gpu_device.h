@@ -49,8 +49,14 @@ class GpuDevice final : public Device {
   }
   void forget_marks() override { driver_->forget_marks(); }
   [[nodiscard]] bool can_capture() const override { return true; }
-  void begin_capture() override { driver_->begin_capture(); }
-  [[nodiscard]] std::unique_ptr<Graph> end_capture() override { return driver_->end_capture(); }
+  void begin_capture() override {
+    launches_before_capture_ = use_.launches;
+    driver_->begin_capture();
+  }
+  [[nodiscard]] std::unique_ptr<Graph> end_capture() override {
+    use_.launches = launches_before_capture_;  // what was captured did not run
+    return driver_->end_capture();
+  }
   void abandon_capture() noexcept override { driver_->abandon_capture(); }
   void replay(const Graph& graph) override {
     driver_->replay(graph);
@@ -85,6 +91,7 @@ class GpuDevice final : public Device {
   octet::gpu::FoundAttention attention_;  // uses the driver's stream
   std::unique_ptr<octet::gpu::Ranges> ranges_;
   mutable DeviceUse use_;  // counts; nothing that is computed depends on it
+  std::int64_t launches_before_capture_ = 0;
 };
 
 [[nodiscard]] inline const GpuDevice& gpu(const Device& device) {

@@ -76,11 +76,10 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
                      kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr,
                                               op.dx, weight_partials, measured(op.codes, partials), op.rows,
                                               static_cast<int>(op.dim), aligned, launch.ahead});
-  gpu(device).launch(
-      "sum_and_fold_columns",
-      {.blocks_x = blocks_for(op.dim, 32), .blocks_y = op.columns.wanted ? 2U : 1U, .threads = 1024},
-      kernels::SumAndFoldColumns{{weight_partials, op.dweight, blocks, cols},
-                                 {partials, op.columns.wanted ? op.columns.amax : nullptr, blocks, cols}});
+  gpu(device).launch("sum_and_fold_columns",
+                     {.blocks_x = blocks_for(op.dim, 32), .blocks_y = op.columns.wanted ? 2U : 1U, .threads = 1024},
+                     kernels::SumAndFoldColumns{{weight_partials, op.dweight, blocks, cols},
+                                                {partials, op.columns.amax, blocks, cols}});
 }
 
 }  // namespace octet::ops::gpu

@@ -1,5 +1,6 @@
 // What NVIDIA's GPUs do not compute.
 #include "ops/gpu/entries.h"
+#include "ops/gpu/gpu_device.h"
 
 namespace octet::ops::gpu {
 namespace {
@@ -36,7 +37,7 @@ const char* refuse_quantize_rows(const QuantizeRows& op) {
 }
 
 const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols) {
-  return cols > 32768 ? "rows are longer than 32768 elements" : refuse_codes(codes);
+  return cols > kLongestRow ? "rows are longer than 32768 elements" : refuse_codes(codes);
 }
 
 }  // namespace octet::ops::gpu
