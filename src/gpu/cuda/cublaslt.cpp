@@ -5,21 +5,20 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/timing.h"
 #include "gpu/cuda/cublaslt_algorithms.h"
 #include "gpu/driver.h"
 #include "gpu/dynamic_library.h"
 
 namespace octet::gpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr std::size_t kOldestVersion = 120900;  // before, FP8 products had one scale for a whole operand
@@ -228,11 +227,11 @@ class CublasLt final : public Products {
     if (plan) {
       plan->run(handle_, product, workspace, driver_.native_stream());
     } else {
-      const Clock::time_point begin = Clock::now();
+      const double begin = monotonic_seconds();
       plan = make_plan(product);
-      const Clock::time_point planned = Clock::now();
+      const double planned = monotonic_seconds();
       plan->run(handle_, product, workspace, driver_.native_stream());
-      cold_starts_[key] = {seconds_between(begin, planned), seconds_between(planned, Clock::now())};
+      cold_starts_[key] = {planned - begin, monotonic_seconds() - planned};
     }
     last_[key] = {product, workspace};
   }
@@ -264,10 +263,6 @@ class CublasLt final : public Products {
     double query_seconds = 0;
     double run_seconds = 0;
   };
-
-  static double seconds_between(Clock::time_point begin, Clock::time_point end) {
-    return std::chrono::duration<double>(end - begin).count();
-  }
 
   /// Times all proposals, then the first and the fastest once more: a gain that does not come again is noise.
   [[nodiscard]] TunedProduct tune(Plan& plan, const Last& last) {
@@ -301,8 +296,7 @@ class CublasLt final : public Products {
       if (run > 1) seconds.push_back(once);  // the first two load code and caches
     }
     driver_.forget_marks();
-    std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2 - 1, seconds.end());
-    return seconds[kRuns / 2 - 1];
+    return median(std::move(seconds));
   }
 
   std::unique_ptr<Plan> make_plan(const Product& p) {

@@ -72,12 +72,13 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
   const auto cols = static_cast<int>(op.dim);
   const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.dy) && is_aligned(op.weight) &&
                        is_aligned(op.residual) && is_aligned(op.dx) && is_aligned(op.codes.codes);
-  gpu(device).launch(row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
-                     kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr,
-                                              op.dx, weight_partials, measured(op.codes, partials), op.rows,
-                                              static_cast<int>(op.dim), aligned, launch.ahead});
-  gpu(device).launch("sum_and_fold_columns",
-                     {.blocks_x = blocks_for(op.dim, 32), .blocks_y = op.columns.wanted ? 2U : 1U, .threads = 1024},
+  gpu(device).launch(
+      row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
+      kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr, op.dx,
+                               weight_partials, measured(op.codes, partials), op.rows, cols, aligned, launch.ahead});
+  LaunchShape folds = column_fold(op.dim);
+  if (op.columns.wanted) folds.blocks_y = 2;
+  gpu(device).launch("sum_and_fold_columns", folds,
                      kernels::SumAndFoldColumns{{weight_partials, op.dweight, blocks, cols},
                                                 {partials, op.columns.amax, blocks, cols}});
 }
