@@ -7,6 +7,7 @@ list(TRANSFORM octet_isa_sources APPEND .cpp)
 function(octet_isa_level level)
   add_library(octet_ops_${level} OBJECT ${octet_isa_sources})
   target_compile_definitions(octet_ops_${level} PRIVATE OCTET_ISA=${level})
+  set_target_properties(octet_ops_${level} PROPERTIES OCTET_HOT ON)  # tests spend their time here, sanitized ones too
   # Vectors never cross a call, so that the warning about their calling convention means nothing here; square roots need
   # no errno.
   target_compile_options(octet_ops_${level} PRIVATE ${ARGN} $<$<CONFIG:Release>:-O3> -Wno-psabi -fno-math-errno)
