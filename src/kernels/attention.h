@@ -156,6 +156,7 @@ OCTET_DEVICE int owned_blocks(const AttentionSizes& sizes) {
 #define OCTET_ATTENTION_KERNEL(name, Arguments, body, dim, blocks)     \
   OCTET_DENSE_KERNEL(octet::kernels::kAttentionThreads, blocks)        \
   name##_##dim(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::await_previous_kernels();                          \
     octet::kernels::body<dim>(arguments);                              \
   }
 #define OCTET_ATTENTION_KERNELS(name, Arguments, body, blocks_128, blocks_256) \

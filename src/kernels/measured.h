@@ -42,6 +42,7 @@ OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const
 // vectors reach rows of 32,768, and a multiprocessor runs 1024 threads, in as many blocks as the rows' length gives.
 #define OCTET_ROW_KERNEL(bound, name, Arguments, body, F, V)                     \
   bound name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::await_previous_kernels();                                    \
     octet::kernels::body<octet::fp8::Format::F, V>(arguments);                   \
   }
 #define OCTET_ROW_KERNELS_OF(name, Arguments, body, F)              \

@@ -8,6 +8,8 @@
 // OCTET_SHARED                   memory of a block
 // dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
+// await_previous_kernels()       first of all in each kernel: lets the kernel after this one take its place on the device
+//                                early, and waits until those before are done and what they wrote can be read
 // sync_block()                   a barrier of the block's threads, ordering shared memory
 // block_any(x)                   the same, and whether x is true in any thread
 // shuffle_xor(x, mask)           x of the thread of this warp whose index differs by `mask`
@@ -68,9 +70,11 @@ OCTET_DEVICE std::uint32_t encode_four(float a, float b, float c, float d) {
 // A kernel of one instance: the last argument is a device function of octet::kernels that takes the arguments.
 #define OCTET_SIMPLE_KERNEL(threads, name, Arguments, ...)                           \
   OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::await_previous_kernels();                                        \
     octet::kernels::__VA_ARGS__(arguments);                                          \
   }
 #define OCTET_DENSE_SIMPLE_KERNEL(threads, blocks, name, Arguments, ...)                           \
   OCTET_DENSE_KERNEL(threads, blocks) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::await_previous_kernels();                                                      \
     octet::kernels::__VA_ARGS__(arguments);                                                        \
   }

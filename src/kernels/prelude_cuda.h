@@ -39,6 +39,10 @@ OCTET_DEVICE int block_count() {
 OCTET_DEVICE int block_count_y() {
   return static_cast<int>(gridDim.y);
 }
+OCTET_DEVICE void await_previous_kernels() {
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 OCTET_DEVICE void sync_block() {
   __syncthreads();
 }

@@ -257,8 +257,7 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
   return gpu().go_on();
 }
-CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        CUstream, void**, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig*, CUfunction function, void**, void**) {
   return gpu().launch(*reinterpret_cast<Function*>(function));
 }
 

@@ -87,7 +87,7 @@ CudaApi::CudaApi(DynamicLibrary found) : library(std::move(found)) {
   bind("cuModuleEnumerateFunctions", module_enumerate_functions);
   bind("cuFuncGetName", function_get_name);
   bind("cuFuncSetAttribute", function_set_attribute);
-  bind("cuLaunchKernel", launch_kernel);
+  bind("cuLaunchKernelEx", launch_kernel);
   bind("cuStreamCreate", stream_create);
   bind("cuStreamDestroy_v2", stream_destroy);
   bind("cuStreamSynchronize", stream_synchronize);

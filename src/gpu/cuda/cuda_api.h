@@ -41,7 +41,7 @@ struct CudaApi {
   decltype(&cuModuleEnumerateFunctions) module_enumerate_functions = nullptr;
   decltype(&cuFuncGetName) function_get_name = nullptr;
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
-  decltype(&cuLaunchKernel) launch_kernel = nullptr;
+  decltype(&cuLaunchKernelEx) launch_kernel = nullptr;
   decltype(&cuStreamCreate) stream_create = nullptr;
   decltype(&cuStreamDestroy) stream_destroy = nullptr;
   decltype(&cuStreamSynchronize) stream_synchronize = nullptr;

@@ -142,8 +142,22 @@ class CudaDriver final : public Driver {
     allow_shared(function, shape.shared_bytes);
     std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                                CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-    const CUresult result = api().launch_kernel(function, shape.blocks_x, shape.blocks_y, 1, shape.threads, 1, 1,
-                                                shape.shared_bytes, stream(), nullptr, extra.data());
+    // The kernel may begin while what is before it in the stream ends: it waits itself (await_previous_kernels).
+    CUlaunchAttribute overlap{};
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config{};
+    config.gridDimX = shape.blocks_x;
+    config.gridDimY = shape.blocks_y;
+    config.gridDimZ = 1;
+    config.blockDimX = shape.threads;
+    config.blockDimY = 1;
+    config.blockDimZ = 1;
+    config.sharedMemBytes = shape.shared_bytes;
+    config.hStream = stream();
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    const CUresult result = api().launch_kernel(&config, function, nullptr, extra.data());
     if (result != CUDA_SUCCESS) api().check_result(result, "launching {}", name_of(function));
   }
 
