@@ -184,9 +184,11 @@ OCTET_DEVICE void finish_search(const FinishSearch& a) {
 }  // namespace
 }  // namespace octet::kernels
 
-OCTET_SIMPLE_KERNEL(256, sum_floats, SumPartials, sum_floats)
-OCTET_SIMPLE_KERNEL(256, sum_of_squares_f32, SumPartials, sum_of_squares<float>)
-OCTET_SIMPLE_KERNEL(256, sum_of_squares_bf16, SumPartials, sum_of_squares<octet::bf16>)
+// Eight blocks of a sum on a multiprocessor, as its launch counts on: with registers for fewer, a quarter of the blocks
+// waits until others end, and they are then too few for the memory.
+OCTET_DENSE_SIMPLE_KERNEL(256, 8, sum_floats, SumPartials, sum_floats)
+OCTET_DENSE_SIMPLE_KERNEL(256, 8, sum_of_squares_f32, SumPartials, sum_of_squares<float>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 8, sum_of_squares_bf16, SumPartials, sum_of_squares<octet::bf16>)
 OCTET_SIMPLE_KERNEL(256, difference_f32, DifferencePartials, difference<float>)
 OCTET_SIMPLE_KERNEL(256, difference_bf16, DifferencePartials, difference<octet::bf16>)
 OCTET_SIMPLE_KERNEL(256, finish_sum, FinishSum, finish_sum)
