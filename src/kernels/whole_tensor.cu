@@ -57,9 +57,10 @@ static_assert(widen_magnitude(0x0001U << 13) == 0x1p-133);  // the smallest subn
 static_assert(widen_magnitude(0x3F80U << 13) == 1);
 static_assert(widen_magnitude(0x7F7FU << 13) == 0x1.FEp127);  // the largest number
 
-/// Sums of squares of bf16, exact until they are added. A multiprocessor converts to double at a quarter of the rate at
-/// which it multiplies, too few for two values a word: integers and one product do the same. They make a large number
-/// of an infinity or a NaN, so the largest magnitude says in the end whether there was one.
+/// Sums of squares of bf16, exact until they are added, over all of its range. A multiprocessor converts to double at a
+/// quarter of the rate at which it multiplies, and there are two values in a word: integers and one product do the
+/// same. They make a large number of an infinity or a NaN, so the largest magnitude says in the end whether there was
+/// one.
 class HalfSquares {
  public:
   using Element = bf16;
