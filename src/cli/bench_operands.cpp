@@ -95,7 +95,7 @@ void Operands::bind(ops::EmbeddingForward& op) {
 void Operands::bind(ops::EmbeddingBackward& op) {
   op.tokens = tokens(op.rows, op.vocab);
   op.dy = random<bf16>(op.rows * op.dim);
-  op.dtable = room<float>(op.vocab * op.dim);
+  op.dtable = room<std::byte>(op.vocab * op.dim * static_cast<Index>(size_of(op.dtype)));
 }
 
 void Operands::bind(ops::RmsNormForward& op) {

@@ -21,12 +21,12 @@ std::string recompute_name(const Config& config, Config::Recompute recompute) {
   return fmt::format("selective ({})", fmt::join(config.training.recompute_ops, ", "));
 }
 
-/// "bf16 where one product writes them (6.98 B elements), fp32 where they are sums in parts (1.05 B)".
+/// "bf16 where one op writes them (8.03 B elements), fp32 where they are sums in parts (266 K)".
 std::string gradients_text(const Engine& engine) {
   const GradientElements elements = gradient_elements(engine.model().parameters());
   const bool kept = engine.storage().gradient_life == GradientLife::run;
   return fmt::format(
-      "gradients   {} where one product writes them ({} elements), fp32 where they are sums in parts ({})\n"
+      "gradients   {} where one op writes them ({} elements), fp32 where they are sums in parts ({})\n"
       "            {}\n",
       engine.storage().gradients == DType::bf16 ? "bf16" : "fp32",
       count_text(static_cast<double>(elements.written_once)), count_text(static_cast<double>(elements.summed)),

@@ -152,8 +152,8 @@ std::vector<ConfigField> training_fields() {
                                                "both moments in fp32, or in bf16, rounded stochastically"),
       field<optimizer, &C::Optimizer::gradients>(
           "optimizer.gradients", optional, any,
-          "weight gradients in fp32, or in bf16 where one product writes them whole: in blocks, and of a head whose "
-          "logits are one chunk; with accumulate above 1 they are sums and must be fp32"),
+          "weight gradients in fp32, or in bf16 where one op writes them: of the embedding, of matrices in blocks, and "
+          "of a head whose logits are one chunk; with accumulate above 1 they are sums and must be fp32"),
       field<optimizer, &C::Optimizer::lr>("optimizer.lr", required, above(0), "peak learning rate"),
       field<optimizer, &C::Optimizer::beta1>("optimizer.beta1", optional, below_one, "decay of the first moment"),
       field<optimizer, &C::Optimizer::beta2>("optimizer.beta2", optional, below_one, "decay of the second moment"),

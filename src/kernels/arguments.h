@@ -30,7 +30,7 @@ struct EmbeddingForward {
 struct EmbeddingBackward {
   const std::int32_t* tokens;  // [rows]
   const bf16* dy;              // [rows, dim]
-  float* dtable;               // [vocab, dim], accumulated
+  void* dtable;                // [vocab, dim], accumulated
   std::int64_t rows;
   int dim;
   bool aligned;

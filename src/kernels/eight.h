@@ -41,6 +41,9 @@ OCTET_DEVICE void store_eight(float* to, const Eight& x) {
     store_16_bytes(to + 4 * half, vector);
   }
 }
+OCTET_DEVICE void store_eight(bf16* to, const Eight& x) {
+  store_16_bytes(to, pack(x));
+}
 
 // ---- the slower path: the first `count` of eight, at any address ----------------------------------------------------
 
@@ -68,6 +71,9 @@ OCTET_DEVICE void store_some(bf16* to, Index count, const Vector& vector) {
   for (int i = 0; i < 8; ++i) {
     if (i < count) to[i].bits = static_cast<std::uint16_t>(vector.words[i / 2] >> (i % 2 * 16));
   }
+}
+OCTET_DEVICE void store_some(bf16* to, Index count, const Eight& x) {
+  store_some(to, count, pack(x));
 }
 
 }  // namespace octet::kernels

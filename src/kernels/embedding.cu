@@ -1,5 +1,5 @@
-// The embedding and its gradient: 2 (table) + 2 (out) bytes an element forward; 2 (dy) + 4 + 4 (dtable) backward, the
-// latter once for each token that occurs.
+// The embedding and its gradient: 2 (table) + 2 (out) bytes an element forward; 2 (dy) + 4 + 4 (dtable, or 2 + 2
+// in bf16) backward, the latter once for each token that occurs.
 #include "kernels/arguments.h"
 #include "kernels/eight.h"
 
@@ -88,15 +88,16 @@ OCTET_DEVICE void add_rows(const EmbeddingBackward& a, const bf16* dy, int col, 
   }
 }
 
-/// Block (t, slice of columns): where row t is the first of its token, adds all rows of that token in order. Other
-/// blocks end after the search, so that each element of dtable has one writer and one order.
+/// Block (t, slice of columns): where row t is the first of its token, adds all rows of that token in order and rounds
+/// once. Other blocks end after the search, so that each element of dtable has one writer and one order.
+template <typename T>
 OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
   OCTET_SHARED Matches matches;
   const Index t = block_index();
   if (occurs_before(a, t)) return;
   const std::int32_t token = a.tokens[t];
   const int col = (block_index_y() * thread_count() + thread_index()) * 8;
-  float* out = a.dtable + Index{token} * a.dim + col;
+  T* out = static_cast<T*>(a.dtable) + Index{token} * a.dim + col;
   Eight sums = {};
   if (col < a.dim) {
     if (a.aligned) {
@@ -131,4 +132,5 @@ OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
 }  // namespace octet::kernels
 
 OCTET_SIMPLE_KERNEL(512, embedding_forward, EmbeddingForward, embedding_forward)
-OCTET_SIMPLE_KERNEL(512, embedding_backward, EmbeddingBackward, embedding_backward)
+OCTET_SIMPLE_KERNEL(512, embedding_backward_f32, EmbeddingBackward, embedding_backward<float>)
+OCTET_SIMPLE_KERNEL(512, embedding_backward_bf16, EmbeddingBackward, embedding_backward<octet::bf16>)

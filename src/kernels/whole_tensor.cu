@@ -19,57 +19,111 @@ struct Stride {
 
 // ---- sums in double -------------------------------------------------------------------------------------------------
 
-OCTET_DEVICE double wide(float x) {
-  return static_cast<double>(x);
-}
-OCTET_DEVICE double wide(bf16 x) {
-  return static_cast<double>(to_float(x));
-}
-
-/// The elements of T in one word of memory.
+/// Sums of what Map makes of floats: products of two are exact, and the conversions stay behind the memory.
 template <typename Map>
-OCTET_DEVICE double sum_word(std::uint32_t word, float, Map map) {
-  return map(wide(fp8::float_of(word)));
-}
-template <typename Map>
-OCTET_DEVICE double sum_word(std::uint32_t word, bf16, Map map) {
-  return map(wide(low_half(word))) + map(wide(high_half(word)));
-}
+class FloatSum {
+ public:
+  using Element = float;
 
-/// Products in double: those of two floats are exact, and the conversions stay behind the memory.
-template <typename T, typename Map>
-OCTET_DEVICE void sum_partials(const SumPartials& a, Map map) {
+  OCTET_DEVICE void add(const Vector& x) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) sums_[w] += Map::of(static_cast<double>(fp8::float_of(x.words[w])));
+  }
+  OCTET_DEVICE void add(float x) {
+    sums_[0] += Map::of(static_cast<double>(x));
+  }
+  [[nodiscard]] OCTET_DEVICE double total() const {
+    return (sums_[0] + sums_[1]) + (sums_[2] + sums_[3]);
+  }
+
+ private:
+  double sums_[4] = {};
+};
+
+struct Itself {
+  static OCTET_DEVICE double of(double x) { return x; }
+};
+struct Square {
+  static OCTET_DEVICE double of(double x) { return x * x; }
+};
+
+/// A bf16 magnitude whose bits stand where a double has its exponent and mantissa, at the top of `high`. Its exponent
+/// then means 2^-896 times what it meant, of subnormals and zero as well, which one exact product mends.
+OCTET_DEVICE constexpr double widen_magnitude(std::uint32_t high) {
+  return __builtin_bit_cast(double, static_cast<std::uint64_t>(high) << 32) * 0x1p896;
+}
+static_assert(widen_magnitude(0x0000U << 13) == 0);
+static_assert(widen_magnitude(0x0001U << 13) == 0x1p-133);  // the smallest subnormal
+static_assert(widen_magnitude(0x3F80U << 13) == 1);
+static_assert(widen_magnitude(0x7F7FU << 13) == 0x1.FEp127);  // the largest number
+
+/// Sums of squares of bf16, exact until they are added, over all of its range. A multiprocessor converts to double at a
+/// quarter of the rate at which it multiplies, and there are two values in a word: integers and one product do the
+/// same. They make a large number of an infinity or a NaN, so the largest magnitude says in the end whether there was
+/// one.
+class HalfSquares {
+ public:
+  using Element = bf16;
+
+  OCTET_DEVICE void add(const Vector& x) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) add(x.words[w], sums_[w]);
+  }
+  OCTET_DEVICE void add(bf16 x) {
+    add(x.bits, sums_[0]);
+  }
+  [[nodiscard]] OCTET_DEVICE double total() const {
+    constexpr std::uint32_t kInfinity = fp8::kFloatInfinity >> 16;
+    const std::uint32_t low = largest_ & 0xFFFFU;
+    const std::uint32_t high = largest_ >> 16;
+    const std::uint32_t largest = low > high ? low : high;
+    if (largest >= kInfinity) return static_cast<double>(fp8::float_of(largest << 16));
+    return (sums_[0] + sums_[1]) + (sums_[2] + sums_[3]);
+  }
+
+ private:
+  OCTET_DEVICE void add(std::uint32_t word, double& sum) {
+    constexpr std::uint32_t kAtTheTop = 0x7FFFU << 13;
+    const double low = widen_magnitude((word << 13) & kAtTheTop);
+    const double high = widen_magnitude((word >> 3) & kAtTheTop);
+    sum += low * low;
+    sum += high * high;
+    largest_ = max_u16x2(largest_, word & 0x7FFF'7FFFU);
+  }
+
+  double sums_[4] = {};
+  std::uint32_t largest_ = 0;
+};
+
+template <typename Sum>
+OCTET_DEVICE void sum_partials(const SumPartials& a) {
   OCTET_SHARED double parts[BlockFold<double>::kParts];
   BlockFold<double> fold(parts);
-  constexpr int kEach = 16 / sizeof(T);
+  using Element = typename Sum::Element;
+  constexpr int kEach = 16 / sizeof(Element);
   const Stride stride;
-  const T* all = static_cast<const T*>(a.x);
+  const Element* all = static_cast<const Element*>(a.x);
   const Index vectors = a.aligned ? a.count / kEach : 0;
-  double sums[4] = {};
-  const auto add = [&](const Vector& x) {
-#pragma unroll
-    for (int w = 0; w < 4; ++w) sums[w] += sum_word(x.words[w], T{}, map);
-  };
+  Sum sum;
   Index v = stride.start;
   for (; v + (kAtOnce - 1) * stride.step < vectors; v += kAtOnce * stride.step) {
     Vector x[kAtOnce];
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) x[k] = load_16_bytes<Vector>(all + (v + k * stride.step) * kEach);
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) add(x[k]);
+    for (int k = 0; k < kAtOnce; ++k) sum.add(x[k]);
   }
-  for (; v < vectors; v += stride.step) add(load_16_bytes<Vector>(all + v * kEach));
-  for (Index i = vectors * kEach + stride.start; i < a.count; i += stride.step) sums[0] += map(wide(all[i]));
-  const double sum = fold.sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  if (thread_index() == 0) a.partials[block_index()] = sum;
+  for (; v < vectors; v += stride.step) sum.add(load_16_bytes<Vector>(all + v * kEach));
+  for (Index i = vectors * kEach + stride.start; i < a.count; i += stride.step) sum.add(all[i]);
+  const double total = fold.sum(sum.total());
+  if (thread_index() == 0) a.partials[block_index()] = total;
 }
 
-OCTET_DEVICE void sum_floats(const SumPartials& a) {
-  sum_partials<float>(a, [](double x) { return x; });
+OCTET_DEVICE double wide(float x) {
+  return static_cast<double>(x);
 }
-template <typename T>
-OCTET_DEVICE void sum_of_squares(const SumPartials& a) {
-  sum_partials<T>(a, [](double x) { return x * x; });
+OCTET_DEVICE double wide(bf16 x) {
+  return static_cast<double>(to_float(x));
 }
 
 /// Neighbouring threads read neighbouring elements of both tensors. Run where numbers are watched, not in every step.
@@ -184,9 +238,13 @@ OCTET_DEVICE void finish_search(const FinishSearch& a) {
 }  // namespace
 }  // namespace octet::kernels
 
-OCTET_SIMPLE_KERNEL(256, sum_floats, SumPartials, sum_floats)
-OCTET_SIMPLE_KERNEL(256, sum_of_squares_f32, SumPartials, sum_of_squares<float>)
-OCTET_SIMPLE_KERNEL(256, sum_of_squares_bf16, SumPartials, sum_of_squares<octet::bf16>)
+// Eight blocks of a sum on a multiprocessor, as its launch counts on: with registers for fewer, a quarter of the blocks
+// waits until others end, and they are then too few for the memory.
+OCTET_DENSE_SIMPLE_KERNEL(256, 8, sum_floats, SumPartials,
+                          sum_partials<octet::kernels::FloatSum<octet::kernels::Itself>>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 8, sum_of_squares_f32, SumPartials,
+                          sum_partials<octet::kernels::FloatSum<octet::kernels::Square>>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 8, sum_of_squares_bf16, SumPartials, sum_partials<octet::kernels::HalfSquares>)
 OCTET_SIMPLE_KERNEL(256, difference_f32, DifferencePartials, difference<float>)
 OCTET_SIMPLE_KERNEL(256, difference_bf16, DifferencePartials, difference<octet::bf16>)
 OCTET_SIMPLE_KERNEL(256, finish_sum, FinishSum, finish_sum)

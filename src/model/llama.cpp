@@ -35,9 +35,9 @@ Llama::Llama(const LlamaConfig& config, std::int64_t tokens, std::int64_t max_se
   using enum GradientWrites;
   const bool fp8_head = head_.precision().is_fp8();
   const bool tied = config.tied_embeddings;  // the head then writes the table's gradient before the embedding adds
+  const GradientWrites table = tied ? in_parts : rows_once;
   const Initial initial{config.init_std, 0};
-  embedding_slab_.add(
-      {"tok_embeddings.weight", config.vocab, config.dim, 0, initial, tied ? in_parts : added, tied && fp8_head, {}});
+  embedding_slab_.add({"tok_embeddings.weight", config.vocab, config.dim, 0, initial, table, tied && fp8_head, {}});
   if (!tied) {
     const bool one_chunk = chunk_rows(tokens) == tokens;
     head_slab_.add({"output.weight", config.vocab, config.dim, 0, initial, one_chunk ? once : in_parts, fp8_head, {}});
@@ -190,8 +190,8 @@ void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, 
   }
   if (!accumulate && !config_.tied_embeddings) embedding_slab_.begin_gradients(run);
   const Tensor table_gradient = embedding_slab_.gradient(0);
-  run(ops::EmbeddingBackward{batch.inputs, gradient.values.ptr<bf16>(), table_gradient.ptr<float>(), tokens, dim,
-                             config_.vocab});
+  run(ops::EmbeddingBackward{batch.inputs, gradient.values.ptr<bf16>(), table_gradient.raw(), tokens, dim,
+                             config_.vocab, table_gradient.dtype()});
   run.observe("tok_embeddings.weight_gradient", table_gradient);
 }
 

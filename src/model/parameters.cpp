@@ -66,12 +66,12 @@ ParameterView Slab::view(std::size_t index) const {
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
 Slab::Gradients& Slab::gradients_of(const Parameter& parameter) {
-  return parameter.gradient_writes == GradientWrites::once ? written_once_ : summed_;
+  return parameter.gradient_is_written_once() ? written_once_ : summed_;
 }
 
 Tensor Slab::gradient(std::size_t index) const {
   const Parameter& parameter = parameters_.at(index);
-  const bool once = parameter.gradient_writes == GradientWrites::once;
+  const bool once = parameter.gradient_is_written_once();
   const Buffer& array = once ? written_once_.elements : summed_.elements;
   if (array) return part_at(array.tensor(), parameter.gradient_offset, parameter);
   return {nullptr, once ? storage_.gradients : DType::f32, parameter.rows, parameter.cols};
@@ -102,7 +102,8 @@ void Slab::begin_gradients(ops::Executor& run) {
   }
 }
 
-/// All but the parameters that are written, in as few pieces as there are. The gradient's norm goes over whole arrays.
+/// All but the gradients that are written whole, in as few pieces as there are. The gradient's norm goes over whole
+/// arrays.
 void Slab::clear(ops::Executor& run, const Gradients& gradients) const {
   const Tensor& array = gradients.elements.tensor();
   const auto zero = [&](std::int64_t begin, std::int64_t end) {
@@ -113,8 +114,8 @@ void Slab::clear(ops::Executor& run, const Gradients& gradients) const {
   };
   std::int64_t begin = 0;
   for (const Parameter& parameter : parameters_) {
-    const bool here = (parameter.gradient_writes == GradientWrites::once) == (&gradients == &written_once_);
-    if (!here || parameter.gradient_writes == GradientWrites::added) continue;
+    const bool here = parameter.gradient_is_written_once() == (&gradients == &written_once_);
+    if (!here || parameter.gradient_starts_at_zero()) continue;
     zero(begin, parameter.gradient_offset);
     begin = parameter.gradient_offset + parameter.numel();
   }

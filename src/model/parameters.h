@@ -26,9 +26,10 @@ struct ParameterPart {
 
 /// How a micro-batch makes a parameter's gradient.
 enum class GradientWrites : std::uint8_t {
-  once,      ///< one product writes all of it: nothing is lost where it is rounded to bf16
-  in_parts,  ///< the first part is written, others are added: fp32
-  added      ///< ops only add to it: fp32, and it must start at zero
+  once,       ///< one product writes all of it: nothing is lost where it is rounded to bf16
+  rows_once,  ///< one op writes some of its rows, each as a whole: may be bf16 as well, and it must start at zero
+  in_parts,   ///< the first part is written, others are added: fp32
+  added       ///< ops only add to it: fp32, and it must start at zero
 };
 
 /// One matrix [rows, cols] (a vector is [1, cols]) at `offset` elements of its slab.
@@ -43,6 +44,12 @@ struct Parameter {
   std::int64_t gradient_offset = 0;  ///< elements of the slab's array of gradients that are written so
 
   [[nodiscard]] std::int64_t numel() const { return rows * cols; }
+  [[nodiscard]] bool gradient_is_written_once() const {
+    return gradient_writes == GradientWrites::once || gradient_writes == GradientWrites::rows_once;
+  }
+  [[nodiscard]] bool gradient_starts_at_zero() const {
+    return gradient_writes == GradientWrites::rows_once || gradient_writes == GradientWrites::added;
+  }
 };
 
 /// The views that a layer computes with.
@@ -75,7 +82,7 @@ class Slab {
   void allocate(Memory& memory, const SlabStorage& storage);
 
   /// Before anything is written to a step's gradients: takes their memory where they live for the step and have none
-  /// yet, and clears those that are only added to, and what lies between parameters.
+  /// yet, and clears those that must start at zero, and what lies between parameters.
   void begin_gradients(ops::Executor& run);
   /// Gives the memory back where gradients live for the step.
   void end_gradients();

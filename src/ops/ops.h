@@ -54,16 +54,20 @@ struct EmbeddingForward {
   [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 4 + rows * 4); }
 };
 
-/// dtable[token] += dy, in token order for each element.
+/// dtable[token] += dy: each element summed in fp32, in token order, and rounded once.
 struct EmbeddingBackward {
   static constexpr std::string_view name = "embedding_backward";
   const std::int32_t* tokens;  // [T]
   const bf16* dy;              // [T, D]
-  float* dtable;               // [V, D], accumulated
+  void* dtable;                // [V, D] of `dtype`, accumulated
   std::int64_t rows, dim, vocab;
+  DType dtype;  // f32 or bf16
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 10 + rows * 4); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim) * static_cast<double>(2 + 2 * size_of(dtype)) +
+           static_cast<double>(rows * 4);
+  }
 };
 
 // ---- norms ----------------------------------------------------------------------------------------------------------

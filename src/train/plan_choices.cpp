@@ -73,8 +73,7 @@ GradientElements gradient_elements(const Parameters& parameters) {
   GradientElements elements;
   for (const Slab& slab : parameters.slabs()) {
     for (const Parameter& parameter : slab.parameters()) {
-      const bool once = parameter.gradient_writes == GradientWrites::once;
-      (once ? elements.written_once : elements.summed) += parameter.numel();
+      (parameter.gradient_is_written_once() ? elements.written_once : elements.summed) += parameter.numel();
     }
   }
   return elements;

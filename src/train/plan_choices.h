@@ -20,7 +20,7 @@ struct SavedForBackward {
 };
 [[nodiscard]] SavedForBackward saved_for_backward(const MemoryPlan& plan);
 
-/// What is kept of each parameter, in bytes. Gradients that are not written by one product are fp32 whatever `gradient`
+/// What is kept of each parameter, in bytes. Gradients that are not written by one op are fp32 whatever `gradient`
 /// says.
 struct ParameterBytes {
   std::size_t weight = 0, master = 0, gradient = 0, moments = 0;
@@ -32,7 +32,7 @@ struct ParameterBytes {
 };
 [[nodiscard]] ParameterBytes parameter_bytes(const SlabStorage& storage);
 
-/// Elements whose gradients one product writes, and those whose gradients are sums in parts, which are fp32.
+/// Elements whose gradients one op writes, and those whose gradients are sums in parts, which are fp32.
 struct GradientElements {
   std::int64_t written_once = 0, summed = 0;
 };

@@ -104,7 +104,7 @@ TEST_F(Train, DryRunNamesWhatMakesAPlanFit) {
   for (const char* part :
        {"wait for backward", "recompute   none", "2 groups: 130 parameters (8.03 B elements) decay 0.1",
         "fit with precision.weight_codes = \"per_use\", training.recompute = \"full\"", "up to 1 x 8192 tokens",
-        "gradients   fp32 where one product writes them"}) {
+        "gradients   fp32 where one op writes them"}) {
     EXPECT_TRUE(contains(text, part));
   }
   EXPECT_TRUE(contains(succeed({"train", OCTET_CONFIGS "/llama3_70b.toml", "--dry-run"}), "shard over more GPUs"));

@@ -38,11 +38,15 @@ TEST(Slab, GradientsOfADtypeLieTogether) {
   Parameter in_parts = matrix("c.weight", 2, 8);
   in_parts.gradient_writes = GradientWrites::in_parts;
   (void)slab.add(in_parts);
+  Parameter table = matrix("d.weight", 4, 8);
+  table.gradient_writes = GradientWrites::rows_once;
+  (void)slab.add(table);
   const std::vector<Parameter>& all = slab.parameters();
   EXPECT_EQ(all[0].gradient_offset, 0);
   EXPECT_EQ(all[1].gradient_offset, 0);
   EXPECT_EQ(all[2].gradient_offset, 256);
   EXPECT_EQ(all[3].gradient_offset, 128);
+  EXPECT_EQ(all[4].gradient_offset, 384);
 
   const auto backend = ops::make_cpu_backend(1);
   Memory planning;
@@ -52,19 +56,20 @@ TEST(Slab, GradientsOfADtypeLieTogether) {
   const std::vector<Tensor> arrays = slab.gradients();
   ASSERT_EQ(arrays.size(), 2U);
   EXPECT_EQ(arrays[0].dtype(), DType::bf16);
-  EXPECT_EQ(arrays[0].numel(), 384);
+  EXPECT_EQ(arrays[0].numel(), 416);
   EXPECT_EQ(arrays[1].dtype(), DType::f32);
   EXPECT_EQ(arrays[1].numel(), 144);
   EXPECT_EQ(slab.gradient(2).ptr<bf16>(), arrays[0].ptr<bf16>() + 256);
   EXPECT_EQ(slab.gradient(3).ptr<float>(), arrays[1].ptr<float>() + 128);
 
-  // What begins a step leaves alone what is written, and clears everything else.
-  std::fill_n(arrays[0].ptr<bf16>(), 384, to_bf16(1.0F));
+  // What begins a step leaves alone what is written whole, and clears everything else.
+  std::fill_n(arrays[0].ptr<bf16>(), 416, to_bf16(1.0F));
   std::fill_n(arrays[1].ptr<float>(), 144, 1.0F);
   ops::Executor run(*backend, memory);
   slab.begin_gradients(run);
-  for (std::int64_t i = 0; i < 384; ++i) {
-    EXPECT_EQ(to_float(arrays[0].ptr<bf16>()[i]), i < 150 || i >= 256 ? 1.0F : 0.0F) << i;
+  for (std::int64_t i = 0; i < 416; ++i) {
+    const bool whole = i < 150 || (i >= 256 && i < 384);
+    EXPECT_EQ(to_float(arrays[0].ptr<bf16>()[i]), whole ? 1.0F : 0.0F) << i;
   }
   for (std::int64_t i = 0; i < 144; ++i) EXPECT_EQ(arrays[1].ptr<float>()[i], i < 128 ? 0.0F : 1.0F) << i;
 }
@@ -104,8 +109,8 @@ TEST(LlamaSlabs, HoldEveryParameterOnceInOrderWithoutOverlap) {
       EXPECT_GE(parameter.offset, end) << parameter.name;
       end = parameter.offset + parameter.numel();
       const bool table = parameter.name == "tok_embeddings.weight";
-      EXPECT_EQ(parameter.gradient_writes, parameter.rows == 1 || table ? GradientWrites::added : GradientWrites::once)
-          << parameter.name;
+      const GradientWrites of_matrix = table ? GradientWrites::rows_once : GradientWrites::once;
+      EXPECT_EQ(parameter.gradient_writes, parameter.rows == 1 ? GradientWrites::added : of_matrix) << parameter.name;
       EXPECT_TRUE(sizes.emplace(parameter.name, parameter.numel()).second) << parameter.name << " comes twice";
       count += parameter.numel();
     }

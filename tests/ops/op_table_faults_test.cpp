@@ -1,6 +1,7 @@
 // The op table must fail where it should: faults are planted behind a working backend, at least one in every op.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -97,7 +98,12 @@ TEST(OpTableFaults, Embedding) {
   expect_caught<EmbeddingForward>("out[", [](const EmbeddingForward& op) {
     if (op.rows > 0) move(op.out[op.rows * op.dim - 1], 1);
   });
-  expect_caught<EmbeddingBackward>("dtable[", [](const EmbeddingBackward& op) { op.dtable[0] += 1e-3F; });
+  expect_caught<EmbeddingBackward>("dtable[", [](const EmbeddingBackward& op) {
+    if (op.dtype == DType::f32) static_cast<float*>(op.dtable)[0] += 1e-3F;
+  });
+  expect_caught<EmbeddingBackward>("dtable[", [](const EmbeddingBackward& op) {
+    if (op.dtype == DType::bf16) move(static_cast<bf16*>(op.dtable)[0], 4);
+  });
 }
 
 TEST(OpTableFaults, RmsNorm) {
@@ -239,6 +245,10 @@ TEST(OpTableFaults, LossAndSums) {
   });
   expect_caught<SumFloats>("total[", [](const SumFloats& op) { *op.total += 1e-6; });
   expect_caught<SumOfSquares>("total[", [](const SumOfSquares& op) { *op.total += 1e-6; });
+  expect_caught<SumOfSquares>("total[", [](const SumOfSquares& op) {  // squares that a float cannot hold
+    const auto narrow = static_cast<float>(*op.total);
+    if (!std::isnormal(narrow)) *op.total = static_cast<double>(narrow);
+  });
   expect_mistake_caught<SumOfSquares>("total[", [](SumOfSquares op) {  // the last of an odd number forgotten
     if (op.dtype == DType::bf16) op.count -= op.count % 2;
     return op;

@@ -86,13 +86,20 @@ TEST(RowKernelsIsa, Embedding) {
     const std::vector<std::int32_t> tokens{2, 0, 2};
     const std::vector<bf16> table = values.specials(kRows * dim, 50);
     std::vector<bf16> out = unwritten<bf16>(kRows * dim);
+    const std::vector<std::int32_t> order{1, 0, 2};
     std::vector<float> dtable = values.floats(kRows * dim);
+    std::vector<bf16> dtable_bf16 = values.bf16s(kRows * dim);
     kernels.embedding_forward({tokens.data(), table.data(), out.data(), kRows, dim, kRows}, 0, kRows);
-    kernels.embedding_backward({tokens.data(), table.data(), dtable.data(), kRows, dim, kRows}, 0, dim / 2);
-    kernels.embedding_backward({tokens.data(), table.data(), dtable.data(), kRows, dim, kRows}, dim / 2, dim);
+    const EmbeddingBackward to_f32{tokens.data(), table.data(), dtable.data(), kRows, dim, kRows, DType::f32};
+    const EmbeddingBackward to_bf16{tokens.data(), table.data(), dtable_bf16.data(), kRows, dim, kRows, DType::bf16};
+    for (const EmbeddingBackward& op : {to_f32, to_bf16}) {
+      kernels.embedding_backward(op, order.data(), 0, dim / 2);
+      kernels.embedding_backward(op, order.data(), dim / 2, dim);
+    }
     Output output;
     output.add(out);
     output.add(dtable);
+    output.add(dtable_bf16);
     return output;
   });
 }

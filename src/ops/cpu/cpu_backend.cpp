@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "ops/cpu/cpu_device.h"
 #include "ops/cpu/parallel.h"
@@ -95,10 +97,18 @@ void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
   run_rows<&RowKernels::embedding_forward>(device, op, op.rows, op.dim * 4);
 }
 
-void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace) {
+std::size_t embedding_backward_workspace(const Device&, const EmbeddingBackward& op) {
+  return static_cast<std::size_t>(op.rows) * sizeof(std::int32_t);
+}
+
+void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace workspace) {
+  auto* order = reinterpret_cast<std::int32_t*>(workspace.data());
+  std::iota(order, order + op.rows, 0);
+  std::sort(order, order + op.rows,
+            [&](std::int32_t a, std::int32_t b) { return std::pair(op.tokens[a], a) < std::pair(op.tokens[b], b); });
   const CpuDevice& self = cpu(device);
   parallel_ranges(self.pool(), op.dim, 64,
-                  [&](Index begin, Index end) { self.kernels().embedding_backward(op, begin, end); });
+                  [&](Index begin, Index end) { self.kernels().embedding_backward(op, order, begin, end); });
 }
 
 std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward& op) {
@@ -347,7 +357,7 @@ void difference(Device& device, const Difference& op, Workspace workspace) {
 // The order is that of AllOps; the tuple's types make any other order an error.
 constexpr OpTable table = {
     {&embedding_forward, nullptr},
-    {&embedding_backward, nullptr},
+    {&embedding_backward, &embedding_backward_workspace},
     {&rmsnorm_forward, &rmsnorm_forward_workspace},
     {&rmsnorm_backward, &rmsnorm_backward_workspace},
     {&rope, nullptr},

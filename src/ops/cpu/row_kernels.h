@@ -37,8 +37,8 @@ struct RowKernels {
   void (*cast_as_stored)(const Cast&, const float* scales, Index begin, Index end);
   void (*cast_transposed)(const Cast&, const float* row_scales, const float* column_scales, Index begin, Index end);
 
-  // columns [begin, end): all rows of them
-  void (*embedding_backward)(const EmbeddingBackward&, Index begin, Index end);
+  // columns [begin, end): all rows of them. order [T]: those of each token together, in their order
+  void (*embedding_backward)(const EmbeddingBackward&, const std::int32_t* order, Index begin, Index end);
   void (*column_sums)(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);  // +=
 
   // elements [begin, end)

@@ -9,7 +9,7 @@ namespace octet::ops::cpu::OCTET_ISA {
 extern const RowKernels kernels;
 
 void embedding_forward(const EmbeddingForward& op, Index begin, Index end);
-void embedding_backward(const EmbeddingBackward& op, Index begin, Index end);
+void embedding_backward(const EmbeddingBackward& op, const std::int32_t* order, Index begin, Index end);
 void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima);
 void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial, std::uint16_t* column_maxima);
 void column_sums(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);

@@ -24,6 +24,17 @@ namespace {
   return squares;
 }
 
+/// Columns [begin, end) of to += those of the `count` rows of dy, one after the other.
+template <typename T>
+[[gnu::always_inline]] inline void add_rows(T* to, const EmbeddingBackward& op, const std::int32_t* rows, Index count,
+                                            Index begin, Index end) {
+  for (Index i = begin; i < end; i += kLanes) {
+    F32 sum = load(to + i, end - i);
+    for (Index k = 0; k < count; ++k) sum = sum + load(op.dy + rows[k] * op.dim + i, end - i);
+    store(to + i, sum, end - i);
+  }
+}
+
 }  // namespace
 
 void embedding_forward(const EmbeddingForward& op, Index begin, Index end) {
@@ -34,12 +45,15 @@ void embedding_forward(const EmbeddingForward& op, Index begin, Index end) {
   }
 }
 
-void embedding_backward(const EmbeddingBackward& op, Index begin, Index end) {
-  for (Index row = 0; row < op.rows; ++row) {
-    float* dtable = op.dtable + op.tokens[row] * op.dim;
-    const bf16* dy = op.dy + row * op.dim;
-    for (Index i = begin; i < end; i += kLanes) {
-      store(dtable + i, load(dtable + i, end - i) + load(dy + i, end - i), end - i);
+void embedding_backward(const EmbeddingBackward& op, const std::int32_t* order, Index begin, Index end) {
+  for (Index first = 0, last = 0; first < op.rows; first = last) {
+    const std::int32_t token = op.tokens[order[first]];
+    while (last < op.rows && op.tokens[order[last]] == token) ++last;
+    const Index row = token * op.dim;
+    if (op.dtype == DType::bf16) {
+      add_rows(static_cast<bf16*>(op.dtable) + row, op, order + first, last - first, begin, end);
+    } else {
+      add_rows(static_cast<float*>(op.dtable) + row, op, order + first, last - first, begin, end);
     }
   }
 }

@@ -19,11 +19,29 @@ struct OpCheck<EmbeddingForward> {
   static void run(Trial& trial, const EmbeddingCase& c);
 };
 
+struct EmbeddingBackwardCase {
+  EmbeddingCase embedding;
+  DType dtype;  ///< of the table's gradient
+
+  [[nodiscard]] std::string describe() const { return fmt::format("{} {}", name(dtype), embedding.describe()); }
+};
+
+/// Every case in either dtype.
+template <std::size_t N>
+[[nodiscard]] constexpr auto embedding_backward_cases(const std::array<EmbeddingCase, N>& cases) {
+  std::array<EmbeddingBackwardCase, N * 2> all{};
+  for (std::size_t i = 0; i < N; ++i) {
+    all[2 * i] = {cases[i], DType::f32};
+    all[2 * i + 1] = {cases[i], DType::bf16};
+  }
+  return all;
+}
+
 template <>
 struct OpCheck<EmbeddingBackward> {
-  static constexpr std::array<EmbeddingCase, 5> kCases = OpCheck<EmbeddingForward>::kCases;
-  static constexpr std::array<EmbeddingCase, 1> kThoroughCases = OpCheck<EmbeddingForward>::kThoroughCases;
-  static void run(Trial& trial, const EmbeddingCase& c);
+  static constexpr auto kCases = embedding_backward_cases(OpCheck<EmbeddingForward>::kCases);
+  static constexpr auto kThoroughCases = embedding_backward_cases(OpCheck<EmbeddingForward>::kThoroughCases);
+  static void run(Trial& trial, const EmbeddingBackwardCase& c);
 };
 
 }  // namespace octet::ops::selftest

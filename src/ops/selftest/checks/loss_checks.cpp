@@ -55,13 +55,14 @@ void OpCheck<SumFloats>::run(Trial& trial, const SumCase& c) {
 }
 
 void OpCheck<SumOfSquares>::run(Trial& trial, const SumOfSquaresCase& c) {
-  auto x = random_f32("x", c.sum.count);
+  auto x = random_f32("x", c.sum.count, c.magnitude);
   if (c.sum.non_finite) add_non_finite(x);
+  const double before = kInitialTotal * c.magnitude * c.magnitude;  // no more than the sum
   const RoundedInput input(trial, "x", c.dtype, x);
-  const auto total = trial.updated("total", std::vector<double>{kInitialTotal});
+  const auto total = trial.updated("total", std::vector<double>{before});
   trial.run(SumOfSquares{input.data, total.data(), c.sum.count, c.dtype});
 
-  const Vector want{kInitialTotal + reference::sum_of_squares(input.values)};
+  const Vector want{before + reference::sum_of_squares(input.values)};
   trial.expect_near("total", total, want, fraction(2 * static_cast<double>(c.sum.count + 2) * kRoundoffF64, want));
 }
 

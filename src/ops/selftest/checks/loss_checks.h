@@ -57,24 +57,33 @@ struct OpCheck<SumFloats> {
 struct SumOfSquaresCase {
   SumCase sum;
   DType dtype;
+  double magnitude = 1;  ///< of the elements
 
-  [[nodiscard]] std::string describe() const { return fmt::format("{} {}", name(dtype), sum.describe()); }
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} {} near {}", name(dtype), sum.describe(), magnitude);
+  }
 };
 
 /// Every case in either dtype.
 template <std::size_t N>
-[[nodiscard]] constexpr auto sum_of_squares_cases(const std::array<SumCase, N>& cases) {
+[[nodiscard]] constexpr auto sum_of_squares_cases(const std::array<SumCase, N>& cases, double magnitude = 1) {
   std::array<SumOfSquaresCase, N * 2> all{};
   for (std::size_t i = 0; i < N; ++i) {
-    all[2 * i] = {cases[i], DType::f32};
-    all[2 * i + 1] = {cases[i], DType::bf16};
+    all[2 * i] = {cases[i], DType::f32, magnitude};
+    all[2 * i + 1] = {cases[i], DType::bf16, magnitude};
   }
   return all;
 }
 
+/// Of zeros, of subnormal numbers and of large ones: their squares are beyond a float.
+inline constexpr std::array<SumCase, 1> kFarSumCases{{{1031}}};
+inline constexpr auto kFarSumOfSquaresCases =
+    join(sum_of_squares_cases(kFarSumCases, 0),
+         join(sum_of_squares_cases(kFarSumCases, 1e-38), sum_of_squares_cases(kFarSumCases, 1e37)));
+
 template <>
 struct OpCheck<SumOfSquares> {
-  static constexpr auto kCases = sum_of_squares_cases(kSumCases);
+  static constexpr auto kCases = join(sum_of_squares_cases(kSumCases), kFarSumOfSquaresCases);
   static constexpr auto kThoroughCases = sum_of_squares_cases(kThoroughSumCases);
   static void run(Trial& trial, const SumOfSquaresCase& c);
 };
