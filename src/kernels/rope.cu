@@ -38,24 +38,25 @@ struct Angles {
 /// vectors have the same place in their heads.
 class Turning {
  public:
+  /// Of the block's first row.
   OCTET_DEVICE explicit Turning(const Rope& a)
-      : apart_(a.half / 8),
-        length_(a.seq_len * 2 * a.half),
-        step_(block_count() % a.seq_len * 2 * a.half),
-        end_(a.cos_sin + a.offset * 2 * a.half + (thread_index() & (apart_ - 1)) * 8 + length_),
-        next_(end_ - length_ + block_index() % a.seq_len * 2 * a.half) {
+      : a_(a), apart_(a.half / 8), position_(block_index() % a.seq_len), step_(block_count() % a.seq_len) {
     const bool first_half = (thread_index() & apart_) == 0;
     flip_ = first_half == (a.direction > 0) ? 0x8000'8000U : 0U;
   }
 
-  /// Asks for the angles of the block's next row.
-  OCTET_DEVICE void load_next() {
-    angles_.load(next_, 8 * apart_);
-    next_ += step_;
-    if (next_ >= end_) next_ -= length_;
+  /// From the block's row to its next.
+  OCTET_DEVICE void advance() {
+    position_ += step_;
+    if (position_ >= a_.seq_len) position_ -= a_.seq_len;
+  }
+  /// Asks for the row's angles.
+  OCTET_DEVICE void load() {
+    const int place = (thread_index() & (apart_ - 1)) * 8;
+    angles_.load(a_.cos_sin + (position_ + a_.offset) * 2 * a_.half + place, a_.half);
   }
 
-  /// Turns those vectors of the row whose angles were asked for that lie in `rotated` columns.
+  /// Turns the row's vectors that lie in `rotated` columns.
   template <int V>
   OCTET_DEVICE void turn_row(RowVectors<V>& x, const RowPlace<V>& rotated) const {
 #pragma unroll
@@ -76,11 +77,10 @@ class Turning {
                      turn(high_half(mine), high_half(other), angles_.cosines[2 * w + 1], angles_.sines[2 * w + 1]));
   }
 
+  const Rope& a_;
   int apart_;           // vectors between the elements of a pair, and threads between those that hold them
-  Index length_;        // of the table, in floats
-  Index step_;          // from the angles of a row to those of the block's next, modulo the length
-  const float* end_;    // of the table, for this thread's place in a head
-  const float* next_;   // the angles of the next row
+  int position_;        // of the row, in its sequence
+  int step_;            // between rows of the block, modulo the sequence
   std::uint32_t flip_;  // the signs of two elements, where this thread's half of a head is turned by minus the sine
   Angles angles_;
 };
@@ -96,15 +96,17 @@ OCTET_DEVICE void rope_rows(const Rope& a) {
   const RowAhead<V> next(a.ahead, place, 1);
   next.ask(a.qkv + block_index() * a.row_stride, place, block_index() < a.rows);
   Turning turning(a);
-  turning.load_next();
+  turning.load();
   for (Index r = block_index(); r < a.rows; r += block_count()) {
     bf16* row = a.qkv + r * a.row_stride;
+    const bool another = r + block_count() < a.rows;
     RowVectors<V> x;
     finish_copies();
     next.take(row, place, x);
-    next.ask(row + block_count() * a.row_stride, place, r + block_count() < a.rows);
+    next.ask(row + block_count() * a.row_stride, place, another);
     turning.turn_row(x, rotated);
-    turning.load_next();
+    if (another) turning.advance();  // else the table may end here
+    turning.load();
     x.store(row, rotated);
     leave_row<F, V>(a.measured, x, place, r, columns, maxima);
   }

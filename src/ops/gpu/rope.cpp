@@ -10,9 +10,9 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr std::array<RowTile, 3> kTiles{{{1024, 1, 1152}, {2048, 2, 1152}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 3> kTiles{{{1024, 1, 1024}, {2048, 2, 1152}, {kLongestRow, 4, 1024}}};
 /// Fewer blocks, as each leaves a row of column maxima.
-constexpr std::array<RowTile, 3> kMeasuredTiles{{{1024, 1, 1152}, {6144, 2, 1152}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 3> kMeasuredTiles{{{1024, 1, 1024}, {6144, 2, 1152}, {kLongestRow, 4, 1024}}};
 
 /// Columns that the op reads.
 Index read_cols(const Rope& op) {
@@ -53,8 +53,8 @@ kernels::Rope arguments(const Rope& op, const kernels::Measured& measured, bool 
           measured,
           op.rows,
           op.row_stride,
-          op.seq_len,
           op.offset,
+          static_cast<int>(op.seq_len),
           static_cast<int>(read_cols(op)),
           static_cast<int>(op.heads),
           static_cast<int>(op.head_dim / 2),
