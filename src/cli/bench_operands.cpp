@@ -130,6 +130,8 @@ void Operands::bind(ops::Rope& op) {
   op.qkv = random<bf16>(op.rows * op.row_stride);
   // True rotations: values that are turned again and again keep their lengths.
   op.cos_sin = upload<float>(ops::rope_table(op.offset + op.seq_len, op.head_dim, kTheta, {}));
+  bind(op.codes, op.rows, op.row_stride);
+  bind(op.columns, op.row_stride);
 }
 
 void Operands::bind(ops::AttentionForward& op) {

@@ -70,10 +70,12 @@ struct RmsNormBackward {
 struct Rope {
   bf16* qkv;             // [rows, row_stride]
   const float* cos_sin;  // [positions, 2 half]
-  std::int64_t rows, row_stride, seq_len, offset;
-  int heads, half;
+  Measured measured;     // of the first `cols` columns, where rows are held in registers
+  std::int64_t rows, row_stride, offset;
+  int seq_len, cols, heads, half;
   float direction;  // 1, or -1 to rotate back
   bool aligned;
+  bool ahead;  // shared memory has room for the next row
 };
 
 struct AppendToCache {

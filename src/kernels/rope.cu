@@ -1,34 +1,135 @@
-// Rotary positions in place: 2 + 2 bytes an element of the rotated heads; the table of cosines and sines is read by
-// every head of a row and stays in the caches.
-#include "kernels/arguments.h"
+// Rotary positions in place: 2 + 2 bytes an element of the rotated heads. Where rows are cast or measured on the way, 2
+// bytes an element of the other heads as well, and 1 (codes) of all. The table of cosines and sines is read by every
+// head of a row and stays in the caches.
 #include "kernels/eight.h"
+#include "kernels/measured.h"
 
 namespace octet::kernels {
 namespace {
 
-OCTET_DEVICE void load_cached(const float* from, Eight& x) {
-  const Vector halves[2] = {load_16_bytes_again<Vector>(from), load_16_bytes_again<Vector>(from + 4)};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) x[i] = fp8::float_of(halves[i / 4].words[i % 4]);
+/// x, the second of a pair, turned; the first is turned by minus the sine. The multiply-add is written out, so that
+/// every kernel rounds alike.
+OCTET_DEVICE float turn(float x, float other, float cosine, float sine) {
+  return fmaf(x, cosine, other * sine);
 }
+
+/// Cosines and sines of eight neighbouring pairs.
+struct Angles {
+  Eight cosines;
+  Eight sines;
+
+  OCTET_DEVICE void load(const float* from, int half) {
+    load_cached(from, cosines);
+    load_cached(from + half, sines);
+  }
+
+ private:
+  static OCTET_DEVICE void load_cached(const float* from, Eight& x) {
+    const Vector halves[2] = {load_16_bytes_again<Vector>(from), load_16_bytes_again<Vector>(from + 4)};
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x[i] = fp8::float_of(halves[i / 4].words[i % 4]);
+  }
+};
+
+// ---- rows in registers ----------------------------------------------------------------------------------------------
+
+/// Turns a thread's vectors of one row of the block after the other. A warp holds whole heads, a power of two of
+/// vectors each: what a thread's elements are paired with lies with one other thread of its warp, and all of its
+/// vectors have the same place in their heads.
+class Turning {
+ public:
+  /// Of the block's first row.
+  OCTET_DEVICE explicit Turning(const Rope& a)
+      : a_(a), apart_(a.half / 8), position_(block_index() % a.seq_len), step_(block_count() % a.seq_len) {
+    const bool first_half = (thread_index() & apart_) == 0;
+    flip_ = first_half == (a.direction > 0) ? 0x8000'8000U : 0U;
+  }
+
+  /// From the block's row to its next.
+  OCTET_DEVICE void advance() {
+    position_ += step_;
+    if (position_ >= a_.seq_len) position_ -= a_.seq_len;
+  }
+  /// Asks for the row's angles.
+  OCTET_DEVICE void load() {
+    const int place = (thread_index() & (apart_ - 1)) * 8;
+    angles_.load(a_.cos_sin + (position_ + a_.offset) * 2 * a_.half + place, a_.half);
+  }
+
+  /// Turns the row's vectors that lie in `rotated` columns.
+  template <int V>
+  OCTET_DEVICE void turn_row(RowVectors<V>& x, const RowPlace<V>& rotated) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      Vector& vector = x.vectors[v];
+      Vector other;
+#pragma unroll
+      for (int w = 0; w < 4; ++w) other.words[w] = shuffle_xor(vector.words[w], apart_) ^ flip_;
+      if (rotated.column(v) >= rotated.cols) continue;
+#pragma unroll
+      for (int w = 0; w < 4; ++w) vector.words[w] = turn_pair(w, vector.words[w], other.words[w]);
+    }
+  }
+
+ private:
+  OCTET_DEVICE std::uint32_t turn_pair(int w, std::uint32_t mine, std::uint32_t other) const {
+    return to_bf16x2(turn(low_half(mine), low_half(other), angles_.cosines[2 * w], angles_.sines[2 * w]),
+                     turn(high_half(mine), high_half(other), angles_.cosines[2 * w + 1], angles_.sines[2 * w + 1]));
+  }
+
+  const Rope& a_;
+  int apart_;           // vectors between the elements of a pair, and threads between those that hold them
+  int position_;        // of the row, in its sequence
+  int step_;            // between rows of the block, modulo the sequence
+  std::uint32_t flip_;  // the signs of two elements, where this thread's half of a head is turned by minus the sine
+  Angles angles_;
+};
+
+/// The next row and its angles are under way while a block works on one. What is rotated is written again.
+template <fp8::Format F, int V>
+OCTET_DEVICE void rope_rows(const Rope& a) {
+  OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
+  BlockFold<std::uint32_t> maxima(parts);
+  const RowPlace<V> place{a.cols, true};
+  const RowPlace<V> rotated{a.heads * 2 * a.half, true};
+  ColumnFold<V> columns(a.measured.column_partials != nullptr);
+  const RowAhead<V> next(a.ahead, place, 1);
+  next.ask(a.qkv + block_index() * a.row_stride, place, block_index() < a.rows);
+  Turning turning(a);
+  turning.load();
+  for (Index r = block_index(); r < a.rows; r += block_count()) {
+    bf16* row = a.qkv + r * a.row_stride;
+    const bool another = r + block_count() < a.rows;
+    RowVectors<V> x;
+    finish_copies();
+    next.take(row, place, x);
+    next.ask(row + block_count() * a.row_stride, place, another);
+    turning.turn_row(x, rotated);
+    if (another) turning.advance();  // else the table may end here
+    turning.load();
+    x.store(row, rotated);
+    leave_row<F, V>(a.measured, x, place, r, columns, maxima);
+  }
+  columns.store(a.measured.column_partials, a.cols, 0, place);
+}
+
+// ---- rows of any shape ----------------------------------------------------------------------------------------------
 
 /// Eight pairs of one head, the first of each at `first`.
 OCTET_DEVICE void rotate_eight(bf16* first, const float* cosines, const Rope& a) {
   Eight x;
   Eight y;
-  Eight cosine;
-  Eight sine;
+  Angles angles;
   load_eight(first, x);
   load_eight(first + a.half, y);
-  load_cached(cosines, cosine);
-  load_cached(cosines + a.half, sine);
+  angles.load(cosines, a.half);
   Eight turned_x;
   Eight turned_y;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const float s = sine[i] * a.direction;
-    turned_x[i] = x[i] * cosine[i] - y[i] * s;
-    turned_y[i] = y[i] * cosine[i] + x[i] * s;
+    const float sine = angles.sines[i] * a.direction;
+    turned_x[i] = turn(x[i], y[i], angles.cosines[i], -sine);
+    turned_y[i] = turn(y[i], x[i], angles.cosines[i], sine);
   }
   store_16_bytes(first, pack(turned_x));
   store_16_bytes(first + a.half, pack(turned_y));
@@ -39,8 +140,8 @@ OCTET_DEVICE void rotate_one(bf16* first, const float* cosines, const Rope& a) {
   const float y = to_float(first[a.half]);
   const float cosine = cosines[0];
   const float sine = cosines[a.half] * a.direction;
-  first[0] = to_bf16(x * cosine - y * sine);
-  first[a.half] = to_bf16(y * cosine + x * sine);
+  first[0] = to_bf16(turn(x, y, cosine, -sine));
+  first[a.half] = to_bf16(turn(y, x, cosine, sine));
 }
 
 OCTET_DEVICE void rope(const Rope& a) {
@@ -64,4 +165,11 @@ OCTET_DEVICE void rope(const Rope& a) {
 }  // namespace
 }  // namespace octet::kernels
 
+// Two vectors a thread take 56 registers, where rows are short enough for blocks of 384 threads.
+#define OCTET_ROPE_KERNELS(F)                                                    \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rope_rows, Rope, rope_rows, F, 1)         \
+  OCTET_ROW_KERNEL(OCTET_DENSE_KERNEL(384, 3), rope_rows, Rope, rope_rows, F, 2) \
+  OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rope_rows, Rope, rope_rows, F, 4)
+OCTET_ROPE_KERNELS(e4m3fn)
+OCTET_ROPE_KERNELS(e5m2)
 OCTET_SIMPLE_KERNEL(512, rope, Rope, rope)

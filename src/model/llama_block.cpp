@@ -91,7 +91,7 @@ Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const 
   Saved& keep = saved != nullptr ? *saved : local;
   attention_norm(run, pass, std::move(in), keep);
   project_qkv(run, pass, keep);
-  rotate(run, keep.qkv.tensor(), shape, cos_sin, false);
+  run(rope(keep.qkv.tensor(), shape, cos_sin));
   attend(run, shape, keep);
   if (pass == Pass::inference || saving_.recompute.qkv) keep.qkv.reset();
   Buffer delta = project_out(run, pass, keep);
@@ -150,10 +150,17 @@ void LlamaBlock::project_qkv(ops::Executor& run, Pass pass, Saved& saved) const 
   wqkv_.forward(run, saved.attention_in, saved.qkv.tensor(), use(pass, saving_.recompute.norm, saving_.recompute.qkv));
 }
 
-void LlamaBlock::rotate(ops::Executor& run, const Tensor& qkv, const BatchShape& shape, const float* cos_sin,
-                        bool inverse) const {
-  run(ops::Rope{qkv.ptr<bf16>(), cos_sin, qkv.rows(), config_.qkv_cols(), config_.heads + config_.kv_heads,
-                config_.head_dim(), shape.seq_len, 0, inverse});
+/// Of queries and keys in qkv [T, C].
+ops::Rope LlamaBlock::rope(const Tensor& qkv, const BatchShape& shape, const float* cos_sin) const {
+  return {.qkv = qkv.ptr<bf16>(),
+          .cos_sin = cos_sin,
+          .rows = qkv.rows(),
+          .row_stride = config_.qkv_cols(),
+          .heads = config_.heads + config_.kv_heads,
+          .head_dim = config_.head_dim(),
+          .seq_len = shape.seq_len,
+          .offset = 0,
+          .inverse = false};
 }
 
 void LlamaBlock::attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const {
@@ -229,7 +236,7 @@ void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const f
   if (recompute.norm) attention_norm(run, Pass::again, {Buffer(nullptr, 0, saved.x.tensor()), {}}, saved);
   if (recompute.qkv) {
     project_qkv(run, Pass::again, saved);
-    rotate(run, saved.qkv.tensor(), shape, cos_sin, false);
+    run(rope(saved.qkv.tensor(), shape, cos_sin));
   }
   if (recompute.attention) {
     attend(run, shape, saved);
@@ -260,7 +267,6 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   dattention.reset();
 
   Buffer din = activation(memory, "dattention_in", tokens, dim);
-  wqkv_.cast_gradient(run, dqkv);
   wqkv_.backward(run, saved.attention_in, dqkv, din.tensor(), slab_.gradient(kWqkv), accumulate);
   dqkv = {};
 
@@ -274,18 +280,23 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   return in;
 }
 
-/// attention -> rope, backwards
+/// attention -> rope, backwards. Rope leaves what wqkv reads beside the gradient.
 LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                              const Tensor& dattention, Saved& saved) const {
   LinearOperand dqkv{.values = activation(run.memory(), "dqkv", shape.tokens(), config_.qkv_cols())};
   run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), dattention.ptr<bf16>(),
                              saved.lse.ptr<float>(), dqkv.values.ptr<bf16>(), attention_shape(shape),
                              attention_scale()});
-  rotate(run, dqkv.values.tensor(), shape, cos_sin, true);
-  run.observe(name_ + ".attention.qkv_gradient", dqkv.values.tensor());
   saved.attention_out.reset();
   saved.qkv.reset();
   saved.lse.reset();
+  wqkv_.expect_gradient(run.memory(), shape.tokens(), dqkv);
+  ops::Rope back = rope(dqkv.values.tensor(), shape, cos_sin);
+  back.inverse = true;
+  back.codes = wqkv_.gradient_rows(dqkv);
+  back.columns = Linear::columns(dqkv);
+  run(back);
+  run.observe(name_ + ".attention.qkv_gradient", dqkv.values.tensor());
   return dqkv;
 }
 

@@ -88,7 +88,7 @@ class LlamaBlock {
                  Buffer& rstd, const Linear& reader, LinearOperand& out) const;
   void attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const;
   void project_qkv(ops::Executor& run, Pass pass, Saved& saved) const;
-  void rotate(ops::Executor& run, const Tensor& qkv, const BatchShape& shape, const float* cos_sin, bool inverse) const;
+  [[nodiscard]] ops::Rope rope(const Tensor& qkv, const BatchShape& shape, const float* cos_sin) const;
   void attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const;
   [[nodiscard]] Buffer project_out(ops::Executor& run, Pass pass, Saved& saved) const;
   void ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta, Saved& saved) const;

@@ -31,6 +31,7 @@ template <typename Op>
   }
   if constexpr (requires { op.rows; }) add("rows", op.rows);
   if constexpr (requires { op.cols; }) add("cols", op.cols);
+  if constexpr (requires { op.row_stride; }) add("row_stride", op.row_stride);
   if constexpr (requires { op.dim; }) add("dim", op.dim);
   if constexpr (requires { op.vocab; }) add("vocab", op.vocab);
   if constexpr (requires { op.batch; }) add("batch", op.batch);

@@ -119,7 +119,8 @@ struct RmsNormBackward {
 // ---- attention ------------------------------------------------------------------------------------------------------
 
 /// Rotates the first `heads` heads of each row in place: pair (i, i + hd/2) of a head by position * frequency[i]
-/// (the half-split layout of Hugging Face checkpoints). `inverse` rotates back: the backward of the same op.
+/// (the half-split layout of Hugging Face checkpoints). `inverse` rotates back: the backward of the same op. Row codes
+/// and column maxima are those of whole rows, with the heads that are not rotated.
 struct Rope {
   static constexpr std::string_view name = "rope";
   bf16* qkv;             // [T, row_stride]
@@ -127,9 +128,17 @@ struct Rope {
   std::int64_t rows, row_stride, heads, head_dim, seq_len;  // row t has position t % seq_len + offset
   std::int64_t offset;
   bool inverse;
+  RowCodes codes = {};        // of the new qkv
+  ColumnMaxima columns = {};  // of the new qkv
 
+  /// Whether the heads that are not rotated are read as well.
+  [[nodiscard]] bool reads_whole_rows() const { return codes.wanted || columns.wanted; }
   [[nodiscard]] double flops() const { return static_cast<double>(rows * heads * head_dim * 3); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * heads * head_dim * 4); }
+  [[nodiscard]] double bytes() const {
+    const std::int64_t rotated = heads * head_dim;
+    return static_cast<double>(rows * (rotated + (reads_whole_rows() ? row_stride : rotated)) * 2) +
+           codes.bytes(rows, row_stride);
+  }
 };
 
 /// Sizes shared by attention's directions. A row of qkv holds H query heads, KV key heads, KV value heads of hd each.

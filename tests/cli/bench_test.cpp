@@ -65,12 +65,14 @@ TEST_F(Bench, QuantizeCountsTheCallsOfAStep) {
   };
   EXPECT_EQ(calls("swiglu", {"rows 32, dim 192", "row codes, column maxima"}), 3 * 2);
   EXPECT_EQ(calls("rmsnorm", {"delta", "row codes"}), 3 * 3);  // but for the first, whose stream has no delta
-  EXPECT_EQ(calls("rope", {"inverse"}), 3 * 2);
+  EXPECT_EQ(calls("rope", {"inverse, row codes, column maxima"}), 3 * 2);
+  EXPECT_EQ(calls("quantize_rows", {"rows 32, cols 64"}), 3 * 2);        // wo's input alone
   EXPECT_EQ(calls("cast", {"rows 32, cols 384; transposed"}), 3 * 2);    // dY of w13
   EXPECT_EQ(calls("cast", {"rows 384, cols 64; as stored, trans"}), 2);  // w13, once after the update
   EXPECT_EQ(calls("adamw", {"rows 64, cols 192", "maxima"}), 2);         // w2
   EXPECT_EQ(calls("maxima", {"rows 64, cols 192"}), 0);
   EXPECT_EQ(row_of(rows, "swiglu", {"row codes"}).at("bytes"), 32 * 192 * 7 + 32 * 4);
+  EXPECT_EQ(row_of(rows, "rope", {"inverse"}).at("bytes"), 32 * (96 + 128) * 2 + 32 * 128 + 32 * 4);
 }
 
 TEST_F(Bench, QuantizeOfOneMatrixStillTimesCasts) {

@@ -131,9 +131,23 @@ TEST(OpTableFaults, RmsNorm) {
   });
 }
 
-TEST(OpTableFaults, RopeMovesAHeadThatItMustKeep) {
+TEST(OpTableFaults, Rope) {
   expect_caught<Rope>("not rotated", [](const Rope& op) {
     if (op.row_stride > op.heads * op.head_dim && op.rows > 0) move(op.qkv[op.row_stride - 1], 1);
+  });
+  expect_caught<Rope>(": codes[", [](const Rope& op) {  // of the last head, which need not be a rotated one
+    if (op.codes.wanted && op.rows > 0) op.codes.codes[op.row_stride - 1] ^= 1U;
+  });
+  expect_mistake_caught<Rope>(": column_amax[", [](Rope op) {
+    op.columns = {};
+    return op;
+  });
+  expect_caught<Rope>(": row_amax[", [](const Rope& op) {  // of the rotated heads alone
+    if (op.codes.amax == nullptr) return;
+    const auto rotated = static_cast<std::size_t>(op.heads * op.head_dim);
+    for (std::int64_t row = 0; row < op.rows; ++row) {
+      op.codes.amax[row] = fp8::amax({op.qkv + row * op.row_stride, rotated});
+    }
   });
 }
 

@@ -137,7 +137,7 @@ TEST(RowKernelsAccuracy, RopeTurnsBackToWhereItWas) {
   }
   std::vector<bf16> qkv = before;  // one head of two: the other must stay
   Rope op{qkv.data(), cos_sin.data(), 1, 2 * head_dim, 1, head_dim, 1, 3, false};
-  best().rope(op, 0, 1);
+  best().rope(op, 0, 1, nullptr);
   for (std::size_t i = 0; i < 20; ++i) {
     const double angle = 0.9 * static_cast<double>(i + 1);
     const double a = at(before, i);
@@ -147,7 +147,7 @@ TEST(RowKernelsAccuracy, RopeTurnsBackToWhereItWas) {
   }
   for (std::size_t i = 40; i < 80; ++i) EXPECT_EQ(qkv[i].bits, before[i].bits);
   op.inverse = true;
-  best().rope(op, 0, 1);
+  best().rope(op, 0, 1, nullptr);
   for (std::size_t i = 0; i < 40; ++i) EXPECT_NEAR(at(qkv, i), at(before, i), 0x1p-6);
 }
 

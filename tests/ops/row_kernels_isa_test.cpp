@@ -170,11 +170,16 @@ TEST(RowKernelsIsa, Rope) {
     expect_same_bits([&](const RowKernels& kernels, Index half, Values values) {
       const Index head_dim = 2 * half;
       const Index heads = 2;
-      std::vector<bf16> qkv = values.bf16s(kRows * 3 * head_dim);
+      const Index cols = 3 * head_dim;
+      std::vector<bf16> qkv = values.bf16s(kRows * cols);
       const std::vector<float> cos_sin = values.floats(kRows * head_dim);
-      kernels.rope({qkv.data(), cos_sin.data(), kRows, 3 * head_dim, heads, head_dim, 2, 1, inverse}, 0, kRows);
+      Measured measured(kRows, cols);
+      kernels.rope({qkv.data(), cos_sin.data(), kRows, cols, heads, head_dim, 2, 1, inverse,
+                    measured.in(fp8::Format::e4m3fn), ColumnMaxima{}},
+                   0, kRows, measured.column_amax.data());
       Output output;
       output.add(qkv);
+      add(output, measured);
       return output;
     });
   }

@@ -147,8 +147,13 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
   });
 }
 
-void rope(Device& device, const Rope& op, Workspace) {
-  run_rows<&RowKernels::rope>(device, op, op.rows, op.heads * op.head_dim * 4);
+std::size_t rope_workspace(const Device& device, const Rope& op) {
+  return op.columns.wanted ? ColumnFold::workspace(device, op.row_stride) : 0;
+}
+
+void rope(Device& device, const Rope& op, Workspace workspace) {
+  run_measured_rows<&RowKernels::rope>(device, op, workspace, op.rows, op.row_stride, op.row_stride * 4,
+                                       op.columns.amax);
 }
 
 void append_to_cache(Device&, const AppendToCache& op, Workspace) {
@@ -360,7 +365,7 @@ constexpr OpTable table = {
     {&embedding_backward, &embedding_backward_workspace},
     {&rmsnorm_forward, &rmsnorm_forward_workspace},
     {&rmsnorm_backward, &rmsnorm_backward_workspace},
-    {&rope, nullptr},
+    {&rope, &rope_workspace},
     {&run_attention_forward, &attention_forward_workspace},
     {&run_attention_backward, &attention_backward_workspace},
     {&append_to_cache, nullptr},

@@ -17,12 +17,12 @@ inline constexpr Index kColumnBlock = 128;
 struct RowKernels {
   // rows [begin, end)
   void (*embedding_forward)(const EmbeddingForward&, Index begin, Index end);
-  void (*rope)(const Rope&, Index begin, Index end);
   void (*cross_entropy)(const CrossEntropy&, Index begin, Index end);
 
   // rows [begin, end); column_maxima [cols], bits of bf16 magnitudes, are raised to those of these rows. Null where
   // nobody wants them, but never for `maxima`.
   void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*rope)(const Rope&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*swiglu_forward)(const SwigluForward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*quantize_rows)(const QuantizeRows&, Index begin, Index end, std::uint16_t* column_maxima);

@@ -41,6 +41,7 @@ void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace w
 
 // rope.cpp
 void rope(Device& device, const Rope& op, Workspace workspace);
+[[nodiscard]] std::size_t rope_workspace(const Device& device, const Rope& op);
 
 // decode.cpp
 void append_to_cache(Device& device, const AppendToCache& op, Workspace workspace);
@@ -70,8 +71,9 @@ void adamw(Device& device, const AdamW& op, Workspace workspace);
 // refusals.cpp: why the device cannot run an op at its sizes and formats, or null
 [[nodiscard]] const char* refuse_gemm(const Gemm& op);
 [[nodiscard]] const char* refuse_cast(const Cast& op);
-[[nodiscard]] const char* refuse_quantize_rows(const QuantizeRows& op);
-/// Of any op that leaves codes of its rows, `cols` long.
+/// Of an op that leaves codes of rows of any length.
+[[nodiscard]] const char* refuse_row_codes(const RowCodes& codes);
+/// Of one whose rows, `cols` long, a block must hold.
 [[nodiscard]] const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols);
 
 }  // namespace octet::ops::gpu

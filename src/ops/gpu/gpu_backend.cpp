@@ -21,6 +21,10 @@ template <typename Op>
 const char* refuse_rows(const Op& op) {
   return refuse_row_codes(op.codes, op.dim);
 }
+template <typename Op>
+const char* refuse_rows_of_any_length(const Op& op) {
+  return refuse_row_codes(op.codes);
+}
 
 OpTable make_table() {
   OpTable table;
@@ -31,12 +35,13 @@ OpTable make_table() {
                                              &refuse_rows<RmsNormBackward>};
   std::get<Entry<AttentionForward>>(table) = {&attention_forward, &attention_forward_workspace};
   std::get<Entry<AttentionBackward>>(table) = {&attention_backward, &attention_backward_workspace};
-  std::get<Entry<Rope>>(table) = {&rope, nullptr};
+  std::get<Entry<Rope>>(table) = {&rope, &rope_workspace, &refuse_rows_of_any_length<Rope>};
   std::get<Entry<AppendToCache>>(table) = {&append_to_cache, nullptr};
   std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
   std::get<Entry<SwigluForward>>(table) = {&swiglu_forward, &swiglu_forward_workspace, &refuse_rows<SwigluForward>};
   std::get<Entry<SwigluBackward>>(table) = {&swiglu_backward, &swiglu_backward_workspace, &refuse_rows<SwigluBackward>};
-  std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace, &refuse_quantize_rows};
+  std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace,
+                                          &refuse_rows_of_any_length<QuantizeRows>};
   std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};
   std::get<Entry<Cast>>(table) = {&cast, &cast_workspace, &refuse_cast};
   std::get<Entry<CastStatistics>>(table) = {&cast_statistics, nullptr};

@@ -11,10 +11,6 @@ bool is_foreign(DType dtype) {
   return dtype == DType::e4m3fnuz || dtype == DType::e5m2fnuz;
 }
 
-const char* refuse_codes(const RowCodes& codes) {
-  return codes.wanted && is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
-}
-
 }  // namespace
 
 const char* refuse_gemm(const Gemm& op) {
@@ -32,12 +28,12 @@ const char* refuse_cast(const Cast& op) {
   return is_foreign(dtype_of(op.rule.format())) ? kForeignFormat : nullptr;
 }
 
-const char* refuse_quantize_rows(const QuantizeRows& op) {
-  return refuse_codes(op.codes);
+const char* refuse_row_codes(const RowCodes& codes) {
+  return codes.wanted && is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
 }
 
 const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols) {
-  return cols > kLongestRow ? "rows are longer than 32768 elements" : refuse_codes(codes);
+  return cols > kLongestRow ? "rows are longer than 32768 elements" : refuse_row_codes(codes);
 }
 
 }  // namespace octet::ops::gpu

@@ -46,14 +46,15 @@ struct Softmax {
 
 }  // namespace
 
-void rope(const Rope& op, Index begin, Index end) {
+void rope(const Rope& op, Index begin, Index end, std::uint16_t* column_maxima) {
   const Index half = op.head_dim / 2;
   const float direction = op.inverse ? -1.0F : 1.0F;
   for (Index row = begin; row < end; ++row) {
     const float* cosines = op.cos_sin + (row % op.seq_len + op.offset) * op.head_dim;
     const float* sines = cosines + half;
+    bf16* qkv = op.qkv + row * op.row_stride;
     for (Index head = 0; head < op.heads; ++head) {
-      bf16* first = op.qkv + row * op.row_stride + head * op.head_dim;
+      bf16* first = qkv + head * op.head_dim;
       bf16* second = first + half;
       for (Index i = 0; i < half; i += kLanes) {
         const Index count = half - i;
@@ -65,6 +66,8 @@ void rope(const Rope& op, Index begin, Index end) {
         store(second + i, b * cosine + a * sine, count);
       }
     }
+    if (op.codes.codes != nullptr) cast_row(qkv, op.row_stride, op.codes, row);
+    if (column_maxima != nullptr) fold_columns(qkv, op.row_stride, column_maxima);
   }
 }
 

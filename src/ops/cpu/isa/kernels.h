@@ -43,7 +43,7 @@ void decode_to_f32(const std::uint8_t* codes, fp8::Format format, float* out, In
 void widen_to_f32(const bf16* x, float* out, Index begin, Index end);
 void epilogue(const RowKernels::Epilogue& tile);
 
-void rope(const Rope& op, Index begin, Index end);
+void rope(const Rope& op, Index begin, Index end, std::uint16_t* column_maxima);
 float softmax_row(const float* scores, Index keys, Index padded, float scale, bf16* probabilities);
 void softmax_backward_row(const float* scores, const float* dp, Index keys, Index padded, float scale, float lse,
                           float delta, bf16* probabilities, bf16* ds);

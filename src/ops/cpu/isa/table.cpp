@@ -5,9 +5,9 @@ namespace octet::ops::cpu::OCTET_ISA {
 
 const RowKernels kernels{
     .embedding_forward = embedding_forward,
-    .rope = rope,
     .cross_entropy = cross_entropy,
     .rmsnorm_forward = rmsnorm_forward,
+    .rope = rope,
     .swiglu_forward = swiglu_forward,
     .swiglu_backward = swiglu_backward,
     .quantize_rows = quantize_rows,

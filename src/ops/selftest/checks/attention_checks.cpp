@@ -61,8 +61,10 @@ void OpCheck<Rope>::run(Trial& trial, const RopeCase& c) {
   if (c.non_finite) add_non_finite(before);
   const auto cos_sin = rope_table(c.seq_len + c.offset, c.head_dim, 10000, std::nullopt);
   const auto qkv = trial.updated("qkv", before);
+  const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, c.rows, stride);
+  const ColumnMaxima columns = trial.column_maxima(c.measured.columns, stride);
   trial.run(Rope{qkv.data(), trial.input("cos_sin", cos_sin), c.rows, stride, c.heads, c.head_dim, c.seq_len, c.offset,
-                 c.inverse});
+                 c.inverse, codes, columns});
 
   const Vector wide = reference::widen(before);
   const reference::RopeShape shape{c.rows, stride, c.heads, c.head_dim, c.seq_len, c.offset};
@@ -74,6 +76,8 @@ void OpCheck<Rope>::run(Trial& trial, const RopeCase& c) {
     const std::vector<bf16> kept(before.begin() + first, before.begin() + (r + 1) * stride);
     trial.expect_same<bf16>("the heads that are not rotated", qkv.subspan(first, kept.size()), kept);
   }
+  trial.expect_row_codes(codes, qkv, c.rows, stride);
+  trial.expect_column_maxima(columns, qkv, c.rows, stride);
 }
 
 void OpCheck<AttentionForward>::run(Trial& trial, const AttentionCase& c) {

@@ -9,26 +9,51 @@ struct RopeCase {
   Index rows, heads, kept_heads, head_dim, seq_len, offset;  ///< kept_heads: behind those that are rotated
   bool inverse = false;
   bool non_finite = false;
+  WantedCodes codes = {};
+  Measured measured = {};
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("{} rows of {} + {} heads of {}, sequences of {} from {}{}{}", rows, heads, kept_heads, head_dim,
-                       seq_len, offset, inverse ? ", inverse" : "", non_finite ? ", NaN and infinity" : "");
+    return fmt::format("{} rows of {} + {} heads of {}, sequences of {} from {}{}, {}{}{}", rows, heads, kept_heads,
+                       head_dim, seq_len, offset, inverse ? ", inverse" : "", selftest::describe(codes),
+                       selftest::describe(measured), non_finite ? ", NaN and infinity" : "");
   }
 };
 
+/// Heads whose halves are vectors of eight, a power of two of them or not, and heads that are longer than a warp; rows
+/// of few and of many vectors; more rows than a device's blocks take at once.
+inline constexpr auto kCastRopeCases = measured(std::to_array<RopeCase>({
+    {0, 2, 1, 16, 5, 0, true, false, kE4m3fn},
+    {1, 1, 0, 2, 1, 0, true, false, kE4m3fn},
+    {3, 0, 2, 16, 3, 0, true, false, kE5m2},
+    {7, 3, 1, 6, 7, 0, true, false, kE4m3fnuz},
+    {22, 5, 2, 10, 11, 0, true, true, kE5m2},
+    {13, 3, 1, 48, 5, 2, true, false, kE4m3fnAnyScale},
+    {22, 5, 2, 16, 11, 0, true, true, kE4m3fn},
+    {67, 6, 2, 64, 67, 0, false, false, kE4m3fnuzAnyScale},
+    {11, 10, 2, 128, 11, 0, true, false, kE4m3fn},
+    {5, 50, 2, 128, 4, 40, true, true, kE5m2},
+    {3, 2, 1, 256, 3, 0, true, false, std::nullopt},
+    {3, 2, 1, 512, 3, 0, true, false, kE4m3fn},
+    {4801, 1, 1, 16, 100, 3, true, false, kE4m3fn},
+}));
+
 template <>
 struct OpCheck<Rope> {
-  static constexpr std::array<RopeCase, 8> kCases{{
-      {0, 2, 1, 16, 5, 0},
-      {1, 1, 0, 2, 1, 0},
-      {7, 3, 1, 6, 7, 0, true},
-      {22, 5, 2, 10, 11, 0},
-      {134, 6, 2, 64, 67, 0},
-      {134, 6, 2, 64, 67, 0, true},
-      {3, 6, 2, 128, 1, 40},
-      {22, 5, 2, 10, 11, 0, false, true},
-  }};
-  static constexpr std::array<RopeCase, 1> kThoroughCases{{{2050, 10, 2, 128, 1025, 0}}};
+  static constexpr auto kCases = join(kCastRopeCases, std::to_array<RopeCase>({
+                                                          {0, 2, 1, 16, 5, 0},
+                                                          {1, 1, 0, 2, 1, 0},
+                                                          {7, 3, 1, 6, 7, 0, true},
+                                                          {22, 5, 2, 10, 11, 0},
+                                                          {134, 6, 2, 64, 67, 0},
+                                                          {134, 6, 2, 64, 67, 0, true},
+                                                          {3, 6, 2, 128, 1, 40},
+                                                          {22, 5, 2, 10, 11, 0, false, true},
+                                                          {4, 45, 1, 128, 3, 0},
+                                                      }));
+  static constexpr auto kThoroughCases = measured(std::to_array<RopeCase>({
+      {2050, 10, 2, 128, 1025, 0, true, false, kE4m3fn},
+      {1031, 52, 3, 128, 515, 0, true, true, kE5m2},
+  }));
   static void run(Trial& trial, const RopeCase& c);
 };
 
