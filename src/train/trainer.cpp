@@ -276,6 +276,7 @@ TrainOutcome Trainer::loop() {
   for (std::int64_t step = first_step_; step <= last; ++step) {
     const io::StepMetrics record = run_step(step);
     const bool is_last = step == last;
+    if (step == first_step_) report_untuned_products();
     append(record);
     metrics_.push_back(record);
     if (recorder_) recorder_->record(step);
@@ -293,6 +294,11 @@ TrainOutcome Trainer::loop() {
   outcome.finished = outcome.steps_done == last;
   summarize(outcome);
   return outcome;
+}
+
+void Trainer::report_untuned_products() {
+  const std::vector<std::string> products = engine_.backend().device().untuned_products();
+  if (!products.empty()) listener_.on_untuned_products(products);
 }
 
 void Trainer::summarize(TrainOutcome& outcome) const {
