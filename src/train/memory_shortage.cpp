@@ -32,9 +32,10 @@ void check_memory(const Engine& engine, const Config& config) {
   const std::optional<std::size_t> free = engine.backend().device().free_bytes();
   const std::size_t needed = engine.plan().arena_bytes;
   if (!free || needed <= *free) return;
-  const std::size_t planned = plan_without_workspace(config).plan().arena_bytes;
+  const PlannedRun run = planned_run(engine);
+  const std::size_t planned = plan_without_workspace(config, run).plan().arena_bytes;
   const std::size_t workspace = needed - std::min(needed, planned);
-  CapacityPlanner planner(config);
+  CapacityPlanner planner(config, run.keeps_gradients);
   const auto fitting = planner.find_remedy(*free - std::min(*free, workspace));
   const std::string remedy =
       fitting ? fmt::format("{} would take {:.2f} GiB", options_of(*fitting, config), gib(fitting->bytes + workspace))
