@@ -88,7 +88,6 @@ class Trainer {
   void report_untuned_products();
   void summarize(TrainOutcome& outcome) const;
   void write_status(const char* status, const std::optional<RunResult>& result);
-  void record_failure();
 
   TrainRequest request_;
   const Config& config_;
@@ -97,8 +96,8 @@ class Trainer {
   Engine engine_;
   Loader loader_;
   std::optional<ValidationLoader> validation_;  ///< with data.validation
-  RunDirectory directory_;
   RunFacts facts_;
+  RunDirectory directory_;
   std::int64_t first_step_;
   std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
   std::optional<EventLog> events_;     ///< with logging.tensorboard

@@ -54,13 +54,6 @@ TEST_F(VendorLibraries, UntunedProductsAreReported) {
   EXPECT_EQ(untuned.size(), 15U) << untuned;
 }
 
-TEST_F(VendorLibraries, ABenchOfStepsReportsUntunedProductsToo) {
-  set_environment("OCTET_STANDIN_PROPOSALS", "2");
-  const auto bench =
-      json_of({"bench", "step", OCTET_CONFIGS "/llama3_debug.toml", "--device", "cuda", "--steps", "1", "--json"});
-  EXPECT_EQ(bench.at("recipes").at(0).at("untuned_products").size(), 15U);
-}
-
 /// No error: attention has kernels of its own. The run says so, and why.
 TEST_F(VendorLibraries, NoCudnn) {
   set_environment("OCTET_ATTENTION", "");
