@@ -60,6 +60,7 @@ struct StepTimes {
   double seconds = 0;             ///< of all timed steps
   double launches_in_layers = 0;  ///< of one layer in one step
   std::int64_t replayed = 0;      ///< launches of a step that is replayed from graphs; 0 where it is not
+  std::vector<std::string> untuned_products = {};
 
   [[nodiscard]] double share(std::initializer_list<std::string_view> names) const {
     double found_seconds = 0;
@@ -215,7 +216,8 @@ StepTimes summarize(Rival& rival) {
       .memory = rival.memory,
       .use = {use.launches - rival.use_before.launches, use.waited_seconds - rival.use_before.waited_seconds},
       .seconds = std::accumulate(rival.seconds.begin(), rival.seconds.end(), 0.0),
-      .launches_in_layers = rival.launches_in_layers};
+      .launches_in_layers = rival.launches_in_layers,
+      .untuned_products = rival.engine.backend().device().untuned_products()};
   for (const auto& [name, totals] : times.ops) times.op_seconds += totals.seconds;
   const CapturedStep& step = rival.engine.captured_step();
   if (step.replayed()) times.replayed = step.launches();
@@ -314,6 +316,14 @@ nlohmann::ordered_json describe_ops(BenchReport& report, const StepTimes& times,
   return ops;
 }
 
+void describe_untuned(BenchReport& report, nlohmann::ordered_json& json, const StepTimes& times) {
+  json["untuned_products"] = times.untuned_products;
+  if (times.untuned_products.empty()) return;
+  report.table +=
+      fmt::format("  untuned: {} products run as the library proposes first (--tune measures them)\n    {}\n",
+                  times.untuned_products.size(), fmt::join(times.untuned_products, "\n    "));
+}
+
 /// What the host adds and what memory is taken, of a GPU; of a CPU only the plan.
 void describe_machine(BenchReport& report, nlohmann::ordered_json& json, const StepTimes& times) {
   constexpr double kGiB = 1U << 30U;
@@ -339,6 +349,7 @@ void describe_machine(BenchReport& report, nlohmann::ordered_json& json, const S
   json["launches_replayed"] = times.replayed;
   json["launches_per_layer"] = times.launches_in_layers;
   json["host_share"] = times.host_share();
+  describe_untuned(report, json, times);
 }
 
 void describe(BenchReport& report, const StepTimes& times, const Ceilings& best) {

@@ -26,6 +26,15 @@ void Console::on_records(const RecordPlan& plan) {
   std::fflush(stdout);
 }
 
+void Console::on_untuned_products(const std::vector<std::string>& products) {
+  fmt::print(
+      "products    {} run as the library proposes first, untuned; run.json lists them, octet bench step --tune "
+      "measures "
+      "them\n",
+      products.size());
+  std::fflush(stdout);
+}
+
 void Console::on_step(const io::StepMetrics& record, double seconds_left) {
   const bool plain =
       record.step == 1 || record.step % config_.logging.interval == 0 || record.step == last_step_ || record.val_loss;

@@ -13,6 +13,7 @@ class Console final : public TrainListener {
 
   void on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) override;
   void on_records(const RecordPlan& plan) override;
+  void on_untuned_products(const std::vector<std::string>& products) override;
   void on_step(const io::StepMetrics& record, double seconds_left) override;
   void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) override;
   void on_skip(std::int64_t step, const std::string& first_non_finite) override;

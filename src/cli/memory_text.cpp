@@ -135,10 +135,10 @@ std::string optimizer_text(const Engine& engine, const Config& config) {
                                       groups.size() == 1 ? "" : "s", fmt::join(groups, ", "));
 }
 
-std::string cards_text(const Config& config) {
+std::string cards_text(const Config& config, bool keeps_gradients) {
   std::string text = fmt::format(
       "one GPU     without the workspace of ops; {} are left for it, context and libraries\n", bytes_of(kCardReserve));
-  CapacityPlanner planner(config);
+  CapacityPlanner planner(config, keeps_gradients);
   for (const Card& card : kCards) text += card_text(config, planner.of(card));
   return text;
 }

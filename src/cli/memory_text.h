@@ -14,6 +14,6 @@ namespace octet::cli {
 /// Bytes per parameter, and the parameter groups.
 [[nodiscard]] std::string optimizer_text(const Engine& engine, const Config& config);
 /// Plans for every card of kCards.
-[[nodiscard]] std::string cards_text(const Config& config);
+[[nodiscard]] std::string cards_text(const Config& config, bool keeps_gradients);
 
 }  // namespace octet::cli

@@ -125,7 +125,9 @@ std::string plan_text(const Engine& engine, const Config& config, PlanDetail det
                                  engine.backend().device().description(), model_text(engine, config.training.seq_len),
                                  precision_text(engine.model().precision()), memory_text(engine));
   if (detail == PlanDetail::full) {
-    text += choices_text(config, weigh_choices(config)) + optimizer_text(engine, config) + cards_text(config);
+    const PlannedRun run = planned_run(engine);
+    text += choices_text(config, weigh_choices(config, run)) + optimizer_text(engine, config) +
+            cards_text(config, run.keeps_gradients);
   }
   return text;
 }

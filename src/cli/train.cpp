@@ -48,12 +48,13 @@ std::filesystem::path run_directory_of(const TrainOptions& options) {
 
 nlohmann::ordered_json plan_json(const Engine& engine, const Config& config) {
   nlohmann::ordered_json cards = nlohmann::ordered_json::array();
-  CapacityPlanner planner(config);
+  const PlannedRun run = planned_run(engine);
+  CapacityPlanner planner(config, run.keeps_gradients);
   for (const Card& card : kCards) cards.push_back(describe_capacity(planner.of(card)));
   return {{"model", describe_model(engine.model(), config.training.seq_len)},
           {"precision", describe_precision(engine.model())},
           {"memory", describe_memory(engine)},
-          {"choices", describe_choices(weigh_choices(config))},
+          {"choices", describe_choices(weigh_choices(config, run))},
           {"optimizer", describe_optimizer(engine, config)},
           {"cards", cards}};
 }

@@ -50,7 +50,7 @@ class AttentionLibrary {
   [[nodiscard]] virtual std::string description() const = 0;
 
   /// Workspace bytes; nothing where the library has no kernel for the shape. Plans the shape when it is first asked
-  /// for, which may take a second and must not happen during a capture.
+  /// for, which may take a second and must not happen during a capture. Failure where that goes wrong in another way.
   [[nodiscard]] virtual std::optional<std::size_t> forward_workspace(const AttentionShape& shape) = 0;
   [[nodiscard]] virtual std::optional<std::size_t> backward_workspace(const AttentionShape& shape) = 0;
 

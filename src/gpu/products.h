@@ -60,8 +60,9 @@ class Products {
   /// Times every way that the library proposes for each product that has been run, on its last operands, and uses the
   /// fastest from here on where it gains what is worth a line of the committed table. Overwrites results.
   [[nodiscard]] virtual std::vector<TunedProduct> tune() = 0;
-  /// Shapes whose algorithm stands in no table and was the library's first choice, one line each.
-  [[nodiscard]] virtual std::string untuned() const = 0;
+  /// Products that have been run by the first of the library's several proposals because no table says which is the
+  /// fastest, as TunedProduct names them.
+  [[nodiscard]] virtual std::vector<std::string> untuned() const = 0;
 };
 
 }  // namespace octet::gpu

@@ -84,6 +84,8 @@ class Device {
   /// Finds the fastest way of each product that has been run and keeps to it. May overwrite results. Graphs keep what
   /// they were captured with.
   [[nodiscard]] virtual std::vector<octet::gpu::TunedProduct> tune() { return {}; }
+  /// Products that have been run in a way that nobody has found to be the fastest, as TunedProduct names them.
+  [[nodiscard]] virtual std::vector<std::string> untuned_products() const { return {}; }
 };
 
 using Workspace = std::span<std::byte>;

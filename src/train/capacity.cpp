@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "io/config_fields.h"
-#include "train/plan_choices.h"
 
 namespace octet {
 namespace {
@@ -37,7 +36,7 @@ std::int64_t largest_that_fits(std::int64_t most, const std::function<bool(std::
 std::size_t CapacityPlanner::planned_bytes(const Config& config) {
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& plan) { return plan.first == config; });
   if (known != known_.end()) return known->second;
-  return known_.emplace_back(config, plan_without_workspace(config).plan().arena_bytes).second;
+  return known_.emplace_back(config, plan_without_workspace(config, run_).plan().arena_bytes).second;
 }
 
 Config CapacityPlanner::with(const std::vector<Remedy>& remedies, const BatchShape& shape) const {

@@ -10,6 +10,7 @@
 
 #include "io/config.h"
 #include "model/llama_block.h"
+#include "train/plan_choices.h"
 
 namespace octet {
 
@@ -57,10 +58,11 @@ struct Capacity {
   [[nodiscard]] bool fits() const { return planned <= usable; }
 };
 
-/// Plans for one configuration. Plans are kept: cards share them.
+/// Plans for one configuration on a GPU. Plans are kept: cards share them.
 class CapacityPlanner {
  public:
-  explicit CapacityPlanner(Config config) : config_(std::move(config)) {}
+  CapacityPlanner(Config config, bool keeps_gradients)
+      : config_(std::move(config)), run_{PlannedMemory::device, keeps_gradients} {}
 
   [[nodiscard]] Capacity of(const Card& card);
   /// The least drastic plan of at most `usable` bytes, op workspace not counted; nothing where no setting helps.
@@ -73,6 +75,7 @@ class CapacityPlanner {
   [[nodiscard]] std::optional<BatchShape> largest_shape(const std::vector<Remedy>& remedies, std::size_t usable);
 
   Config config_;
+  PlannedRun run_;
   std::vector<std::pair<Config, std::size_t>> known_;
 };
 

@@ -31,16 +31,20 @@ std::string options_of(const FittingPlan& plan, const Config& config) {
 void check_memory(const Engine& engine, const Config& config) {
   const std::optional<std::size_t> free = engine.backend().device().free_bytes();
   const std::size_t needed = engine.plan().arena_bytes;
-  if (!free || needed <= *free) return;
-  const std::size_t planned = plan_without_workspace(config).plan().arena_bytes;
+  if (!free || needed + kLibraryReserve <= *free) return;
+  const PlannedRun run = planned_run(engine);
+  const std::size_t planned = plan_without_workspace(config, run).plan().arena_bytes;
   const std::size_t workspace = needed - std::min(needed, planned);
-  CapacityPlanner planner(config);
-  const auto fitting = planner.find_remedy(*free - std::min(*free, workspace));
+  CapacityPlanner planner(config, run.keeps_gradients);
+  const auto fitting = planner.find_remedy(*free - std::min(*free, workspace + kLibraryReserve));
   const std::string remedy =
       fitting ? fmt::format("{} would take {:.2f} GiB", options_of(*fitting, config), gib(fitting->bytes + workspace))
               : "no setting makes it fit: choose a smaller model or a larger GPU";
-  throw UserError("the plan takes {:.2f} GiB, and {:.2f} GiB are free on {} (nvidia-smi shows what holds the rest): {}",
-                  gib(needed), gib(*free), engine.backend().name(), remedy);
+  throw UserError(
+      "the plan takes {:.2f} GiB, and {:.2f} GiB are free on {} (nvidia-smi shows what holds the rest), of which "
+      "{:.2f} "
+      "GiB are left to libraries: {}",
+      gib(needed), gib(*free), engine.backend().name(), gib(std::min(*free, kLibraryReserve)), remedy);
 }
 
 }  // namespace octet

@@ -6,8 +6,12 @@
 
 namespace octet {
 
-/// UserError where the device of the engine has less memory free than its plan takes. Names the least drastic settings
-/// whose plan fits. They are found without op workspace, which is taken to stay what it is.
+/// Of the memory that is free before a plan is allocated, for what nobody plans: kernels that a library loads when they
+/// first run, captured graphs.
+inline constexpr std::size_t kLibraryReserve = std::size_t{512} << 20;
+
+/// UserError where the device of the engine has less memory free than its plan and the reserve take. Names the least
+/// drastic settings whose plan fits. They are found without op workspace, which is taken to stay what it is.
 void check_memory(const Engine& engine, const Config& config);
 
 }  // namespace octet

@@ -136,17 +136,23 @@ constexpr std::int64_t kLogitsBytesOnGpu = std::int64_t{1} << 30;
 /// saves is what one chunk instead of two takes.
 constexpr std::int64_t kLogitsBytesOnGpuForBf16Gradients = std::int64_t{2} << 30;
 
+/// Tied embeddings add to the head's gradient, which stays fp32: more logits would save nothing there, nor where they
+/// are more than one chunk all the same.
+std::int64_t logits_bytes_on_gpu(const Config& config, std::int64_t tokens) {
+  const std::int64_t all = tokens * config.model.vocab_size * std::int64_t{sizeof(bf16)};
+  const bool head_in_bf16 = config.optimizer.gradients == Config::StateDType::bf16 && !config.model.tied_embeddings;
+  return head_in_bf16 && all <= kLogitsBytesOnGpuForBf16Gradients ? kLogitsBytesOnGpuForBf16Gradients
+                                                                  : kLogitsBytesOnGpu;
+}
+
 std::unique_ptr<Llama> build(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
   const auto weight_codes =
       config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
   LlamaOptions options{
       .precision = std::move(precision), .weight_codes = weight_codes, .saving = saving_options(config)};
-  if (!backend.device().host_memory()) {
-    const bool bf16_gradients = config.optimizer.gradients == Config::StateDType::bf16;
-    options.logits_bytes = bf16_gradients ? kLogitsBytesOnGpuForBf16Gradients : kLogitsBytesOnGpu;
-  }
-  return std::make_unique<Llama>(llama_config(config), config.training.batch_size * config.training.seq_len,
-                                 config.training.seq_len, options);
+  const std::int64_t tokens = config.training.batch_size * config.training.seq_len;
+  if (!backend.device().host_memory()) options.logits_bytes = logits_bytes_on_gpu(config, tokens);
+  return std::make_unique<Llama>(llama_config(config), tokens, config.training.seq_len, options);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "train/model_setup.h"
-#include "train/planning_backend.h"
 
 namespace octet {
 namespace {
@@ -22,19 +21,19 @@ Work added_work(const Engine& plain, const Engine& other) {
           other.planned_work().bytes - plain.planned_work().bytes};
 }
 
-Engine plan_with_recompute(Config config, Config::Recompute recompute) {
+Engine plan_with_recompute(Config config, const PlannedRun& run, Config::Recompute recompute) {
   config.training.recompute = recompute;
-  return plan_without_workspace(config);
+  return plan_without_workspace(config, run);
 }
 
-std::vector<RecomputeCost> weigh_recompute(const Config& config) {
+std::vector<RecomputeCost> weigh_recompute(const Config& config, const PlannedRun& run) {
   using enum Config::Recompute;
   std::vector<Config::Recompute> settings{config.training.recompute};
   if (config.training.recompute == none) settings = {selective, full};
-  const Engine plain = plan_with_recompute(config, none);
+  const Engine plain = plan_with_recompute(config, run, none);
   std::vector<RecomputeCost> costs;
   for (const Config::Recompute recompute : settings) {
-    const Engine other = plan_with_recompute(config, recompute);
+    const Engine other = plan_with_recompute(config, run, recompute);
     const Work added = added_work(plain, other);
     costs.push_back({recompute, saving(plain, other), added, added.flops / plain.planned_work().flops});
   }
@@ -43,10 +42,15 @@ std::vector<RecomputeCost> weigh_recompute(const Config& config) {
 
 }  // namespace
 
-Engine plan_without_workspace(const Config& config) {
-  auto backend = make_planning_backend();
+PlannedRun planned_run(const Engine& engine) {
+  return {engine.backend().device().host_memory() ? PlannedMemory::host : PlannedMemory::device,
+          engine.storage().gradient_life == GradientLife::run};
+}
+
+Engine plan_without_workspace(const Config& config, const PlannedRun& run) {
+  auto backend = make_planning_backend(run.memory);
   auto model = make_model(config, *backend);
-  return {config, std::move(backend), std::move(model)};
+  return {config, std::move(backend), std::move(model), run.keeps_gradients};
 }
 
 SavedForBackward saved_for_backward(const MemoryPlan& plan) {
@@ -86,7 +90,7 @@ std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, cons
                                           {.weight_decay = config.optimizer.weight_decay, .lr_scale = 1}));
 }
 
-PlanChoices weigh_choices(const Config& config) {
+PlanChoices weigh_choices(const Config& config, const PlannedRun& run) {
   Config codes_saved = config;
   codes_saved.precision.saved_inputs = Config::SavedInputs::codes;
   Config bf16_saved = config;
@@ -95,11 +99,13 @@ PlanChoices weigh_choices(const Config& config) {
   codes_cached.precision.weight_codes = Config::WeightCodes::cached;
   Config codes_per_use = config;
   codes_per_use.precision.weight_codes = Config::WeightCodes::per_use;
-  const Engine cached = plan_without_workspace(codes_cached);
-  const Engine per_use = plan_without_workspace(codes_per_use);
-  const auto waiting = [](const Config& of) { return saved_for_backward(plan_without_workspace(of).plan()).bytes; };
+  const Engine cached = plan_without_workspace(codes_cached, run);
+  const Engine per_use = plan_without_workspace(codes_per_use, run);
+  const auto waiting = [&](const Config& of) {
+    return saved_for_backward(plan_without_workspace(of, run).plan()).bytes;
+  };
   const std::size_t as_bf16 = waiting(bf16_saved);
-  return {as_bf16 - std::min(as_bf16, waiting(codes_saved)), weigh_recompute(config), saving(cached, per_use),
+  return {as_bf16 - std::min(as_bf16, waiting(codes_saved)), weigh_recompute(config, run), saving(cached, per_use),
           added_work(cached, per_use).bytes};
 }
 

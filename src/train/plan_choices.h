@@ -7,11 +7,20 @@
 
 #include "train/engine.h"
 #include "train/parameter_groups.h"
+#include "train/planning_backend.h"
 
 namespace octet {
 
+/// What a plan depends on besides the configuration.
+struct PlannedRun {
+  PlannedMemory memory = PlannedMemory::host;
+  bool keeps_gradients = false;  ///< for who reads them after the update
+};
+/// That of a run of the engine: its alternatives share it.
+[[nodiscard]] PlannedRun planned_run(const Engine& engine);
+
 /// An engine that only plans, without op workspace, which differs from device to device.
-[[nodiscard]] Engine plan_without_workspace(const Config& config);
+[[nodiscard]] Engine plan_without_workspace(const Config& config, const PlannedRun& run);
 
 /// Activations that wait when backward begins, in bytes.
 struct SavedForBackward {
@@ -56,6 +65,6 @@ struct PlanChoices {
 };
 
 /// Plans the alternatives of `config`.
-[[nodiscard]] PlanChoices weigh_choices(const Config& config);
+[[nodiscard]] PlanChoices weigh_choices(const Config& config, const PlannedRun& run);
 
 }  // namespace octet

@@ -5,6 +5,8 @@ namespace {
 
 class PlanningDevice final : public ops::Device {
  public:
+  explicit PlanningDevice(PlannedMemory memory) : memory_(memory) {}
+
   [[nodiscard]] std::string description() const override { return "plans only"; }
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override {
     return {fp8::FormatFamily::ocp, fp8::FormatFamily::fnuz};
@@ -12,6 +14,10 @@ class PlanningDevice final : public ops::Device {
   [[nodiscard]] ArenaAllocator allocator() override {
     return [](std::size_t) -> std::shared_ptr<std::byte> { throw Failure("the planning backend has no memory"); };
   }
+  [[nodiscard]] bool host_memory() const override { return memory_ == PlannedMemory::host; }
+
+ private:
+  PlannedMemory memory_;
 };
 
 template <typename Op>
@@ -26,10 +32,10 @@ void fill(ops::Entry<Op>& entry) {
 
 }  // namespace
 
-std::unique_ptr<ops::Backend> make_planning_backend() {
+std::unique_ptr<ops::Backend> make_planning_backend(PlannedMemory memory) {
   ops::OpTable table;
   std::apply([](auto&... entries) { (fill(entries), ...); }, table);
-  return std::make_unique<ops::Backend>("planning", std::make_unique<PlanningDevice>(), table);
+  return std::make_unique<ops::Backend>("planning", std::make_unique<PlanningDevice>(memory), table);
 }
 
 }  // namespace octet

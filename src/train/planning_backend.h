@@ -6,7 +6,10 @@
 
 namespace octet {
 
+/// Where the device that is planned for computes, which decides how much a model does at once.
+enum class PlannedMemory : std::uint8_t { host, device };
+
 /// Computes in both format families. Running an op or allocating an arena is a Failure.
-[[nodiscard]] std::unique_ptr<ops::Backend> make_planning_backend();
+[[nodiscard]] std::unique_ptr<ops::Backend> make_planning_backend(PlannedMemory memory);
 
 }  // namespace octet

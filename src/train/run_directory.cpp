@@ -53,8 +53,8 @@ bool RunDirectory::holds_run(const fs::path& path) {
   return fs::exists(path / kRunFile, none) || fs::exists(path / kMetricsFile, none);
 }
 
-void RunDirectory::write_run(const nlohmann::ordered_json& run) const {
-  write_file_atomically(path_ / kRunFile, run.dump(2) + "\n");
+void RunDirectory::write_run(const fs::path& directory, const nlohmann::ordered_json& run) {
+  write_file_atomically(directory / kRunFile, run.dump(2) + "\n");
 }
 
 void RunDirectory::append(const io::StepMetrics& step) {

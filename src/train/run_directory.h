@@ -23,7 +23,8 @@ class RunDirectory {
   /// The step whose metrics come next.
   [[nodiscard]] std::int64_t first_step() const { return first_step_; }
 
-  void write_run(const nlohmann::ordered_json& run) const;
+  /// run.json of the run in `directory`.
+  static void write_run(const std::filesystem::path& directory, const nlohmann::ordered_json& run);
   /// Appends a line and hands it to the system at once: a killed run loses none.
   void append(const io::StepMetrics& step);
 

@@ -151,6 +151,8 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   run["memory"] = describe_memory(engine);
   run["optimizer"] = describe_optimizer(engine, config);
   run["graphs"] = describe_graphs(engine);
+  const std::vector<std::string> untuned = engine.backend().device().untuned_products();
+  if (!untuned.empty()) run["untuned_products"] = untuned;
   if (!facts.records.is_null()) run["records"] = facts.records;
   if (result) run["result"] = describe_result(*result);
   if (demonstrates_fault && engine.measured_peak() > 0) run["demonstration"] = describe_demonstration(engine, config);

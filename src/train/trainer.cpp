@@ -67,8 +67,9 @@ std::string explain(const DeviceFault& fault, const Engine& engine, const std::f
   return fmt::format("after {} steps: {}; {}", steps_done, describe_fault(fault, engine.executor()), go_on);
 }
 
-/// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on.
-RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader& loader) {
+/// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on. `is_ours`
+/// says from when on the directory is this run's.
+RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader& loader, bool& is_ours) {
   const std::filesystem::path& path = request.run_directory;
   const Config& config = request.loaded.config;
   const Parameters& parameters = engine.model().parameters();
@@ -78,6 +79,8 @@ RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader
     throw UserError("{} holds no checkpoint to resume from: start without --resume, or use --resume auto",
                     path.string());
   }
+  const bool was_begun = request.resume != Resume::never && RunDirectory::holds_run(path);
+  is_ours = was_begun;
   check_memory(engine, config);
   engine.allocate();  // before there is a directory, so that a device that is too small leaves none
   if (request.resume != Resume::never && !checkpoints.empty()) {
@@ -85,16 +88,28 @@ RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader
     loader.restore(state.loader);
     return RunDirectory::resume(path, state.step);
   }
-  const bool was_begun = request.resume == Resume::when_there && RunDirectory::holds_run(path);
   RunDirectory directory = was_begun ? RunDirectory::resume(path, 0) : RunDirectory::create(path);
+  is_ours = true;
   parameters.initialize(device, static_cast<std::uint64_t>(config.training.seed));
   return directory;
 }
 
-RunDirectory begin(const TrainRequest& request, Engine& engine, Loader& loader) {
+/// Says in run.json that the run failed.
+void record_failure(const TrainRequest& request, const RunFacts& facts, const Engine& engine) {
   try {
-    return begin_or_resume(request, engine, loader);
+    RunDirectory::write_run(request.run_directory, describe_run(facts, "failed", engine, request.loaded.config,
+                                                                std::nullopt, request.demonstrate_fault));
+  } catch (const UserError&) {
+    return;  // on a full disk, say; the user hears of the first error, which is the cause
+  }
+}
+
+RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Loader& loader) {
+  bool is_ours = false;
+  try {
+    return begin_or_resume(request, engine, loader, is_ours);
   } catch (const DeviceFault& fault) {
+    if (is_ours) record_failure(request, facts, engine);
     throw Failure("{}", explain(fault, engine, request.run_directory, 0));
   }
 }
@@ -109,13 +124,13 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
       engine_(make_engine(request_)),
       loader_(open_training_data(config_)),
       validation_(open_validation_data(config_)),
-      directory_(begin(request_, engine_, loader_)),
       facts_(gather_facts(request_.loaded, request_.run_directory, request_.command_line)),
+      directory_(begin(request_, facts_, engine_, loader_)),
       first_step_(directory_.first_step()) {
   try {
     engine_.weights_changed();
   } catch (const DeviceFault& fault) {
-    record_failure();
+    record_failure(request_, facts_, engine_);
     throw Failure("{}", explain(fault, engine_, request_.run_directory, first_step_ - 1));
   }
   if (request_.demonstrate_fault) engine_.watch_casts();
@@ -136,11 +151,11 @@ TrainOutcome Trainer::train() {
     write_status(outcome.finished ? "finished" : "interrupted", outcome.result);
     return outcome;
   } catch (const DeviceFault& fault) {
-    record_failure();
+    record_failure(request_, facts_, engine_);
     const std::int64_t done = metrics_.empty() ? first_step_ - 1 : metrics_.back().step;
     throw Failure("{}", explain(fault, engine_, request_.run_directory, done));
   } catch (const std::exception&) {
-    record_failure();
+    record_failure(request_, facts_, engine_);
     throw;
   }
 }
@@ -276,6 +291,7 @@ TrainOutcome Trainer::loop() {
   for (std::int64_t step = first_step_; step <= last; ++step) {
     const io::StepMetrics record = run_step(step);
     const bool is_last = step == last;
+    if (step == first_step_) report_untuned_products();
     append(record);
     metrics_.push_back(record);
     if (recorder_) recorder_->record(step);
@@ -293,6 +309,11 @@ TrainOutcome Trainer::loop() {
   outcome.finished = outcome.steps_done == last;
   summarize(outcome);
   return outcome;
+}
+
+void Trainer::report_untuned_products() {
+  const std::vector<std::string> products = engine_.backend().device().untuned_products();
+  if (!products.empty()) listener_.on_untuned_products(products);
 }
 
 void Trainer::summarize(TrainOutcome& outcome) const {
@@ -316,16 +337,9 @@ void Trainer::summarize(TrainOutcome& outcome) const {
   }
 }
 
-void Trainer::record_failure() {
-  try {
-    write_status("failed", std::nullopt);
-  } catch (const UserError&) {
-    return;  // on a full disk, say; the user hears of the first error, which is the cause
-  }
-}
-
 void Trainer::write_status(const char* status, const std::optional<RunResult>& result) {
-  directory_.write_run(describe_run(facts_, status, engine_, config_, result, request_.demonstrate_fault));
+  RunDirectory::write_run(directory_.path(),
+                          describe_run(facts_, status, engine_, config_, result, request_.demonstrate_fault));
 }
 
 }  // namespace octet

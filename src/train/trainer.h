@@ -42,6 +42,9 @@ class TrainListener {
   virtual ~TrainListener() = default;
   virtual void on_start(const Engine& engine, std::int64_t first_step, std::int64_t last_step) = 0;
   virtual void on_records(const RecordPlan& plan) = 0;  ///< before the first step, where any are kept
+  /// After the run's first step, where a device took the first of several ways for some products: see
+  /// ops::Device::untuned_products.
+  virtual void on_untuned_products(const std::vector<std::string>& products) = 0;
   virtual void on_step(const io::StepMetrics& record, double seconds_left) = 0;
   virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
@@ -82,9 +85,9 @@ class Trainer {
   void checkpoint(std::int64_t step);
   [[nodiscard]] TrainOutcome loop();
   [[nodiscard]] bool wants_to_stop(TrainOutcome& outcome) const;
+  void report_untuned_products();
   void summarize(TrainOutcome& outcome) const;
   void write_status(const char* status, const std::optional<RunResult>& result);
-  void record_failure();
 
   TrainRequest request_;
   const Config& config_;
@@ -93,8 +96,8 @@ class Trainer {
   Engine engine_;
   Loader loader_;
   std::optional<ValidationLoader> validation_;  ///< with data.validation
-  RunDirectory directory_;
   RunFacts facts_;
+  RunDirectory directory_;
   std::int64_t first_step_;
   std::optional<WatchLog> watch_log_;  ///< where precision.shadow asks for one
   std::optional<EventLog> events_;     ///< with logging.tensorboard

@@ -133,7 +133,8 @@ TEST_F(MidRunFaults, BeforeTheFirstStep) {
   expect_failure(run({"--recipe", "rowwise"}), {"after 0 steps", kLaunchFailed, "there is no checkpoint yet"});
 }
 
-/// Weights travel to the device without an op, and each copy may be the first to hear of a fault.
+/// Weights travel to the device without an op, and each copy may be the first to hear of a fault. Of a new run the
+/// first copy, a table, comes before there is a directory.
 TEST_F(MidRunFaults, WhileWeightsAreSetOrRead) {
   succeed(run());
   set_environment("OCTET_STANDIN_ERROR", "700");
@@ -145,8 +146,19 @@ TEST_F(MidRunFaults, WhileWeightsAreSetOrRead) {
       EXPECT_TRUE(contains(outcome.err, "octet: failed: after "));
       EXPECT_TRUE(contains(outcome.err, "copying to the device: CUDA_ERROR_ILLEGAL_ADDRESS"));
     }
+    EXPECT_EQ(run_json("run").at("status"), "failed") << upload;
+    ASSERT_EQ(fs::exists(path("another")), upload > 1);
+    if (upload == 1) continue;
+    EXPECT_EQ(run_json("another").at("status"), "failed") << upload;
     fs::remove_all(path("another"));
   }
+}
+
+TEST_F(MidRunFaults, ARunThatIsNotGoneOnWithIsLeftAlone) {
+  succeed(run());
+  set_environment("OCTET_STANDIN_FAIL_UPLOAD", "1");
+  EXPECT_EQ(octet(run()).exit_code, 1);
+  EXPECT_EQ(run_json("run").at("status"), "finished");
 }
 
 TEST_F(MidRunFaults, GenerateNamesTheOpToo) {

@@ -2,6 +2,7 @@
 //
 //   OCTET_STANDIN_CUBLASLT=120400    the version that it says it is of (default 130100)
 //   OCTET_STANDIN_FAIL_PRODUCT=5     the fifth product fails
+//   OCTET_STANDIN_PROPOSALS=2        ways that it proposes for each product (default 1)
 #include <cublasLt.h>
 
 #include "gpu/standin_environment.h"
@@ -68,7 +69,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t*,
                                               int* found) {
-  *found = 1;
+  *found = static_cast<int>(setting("OCTET_STANDIN_PROPOSALS", 1));
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t, const void*, const void*, cublasLtMatrixLayout_t,

@@ -1,4 +1,6 @@
 // NVIDIA's libraries beside the driver: what is missing, too old or damaged, and what octet info says of them.
+#include <fmt/format.h>
+
 #include "gpu/standin_fixture.h"
 
 namespace octet::test {
@@ -37,6 +39,19 @@ TEST_F(VendorLibraries, ACublasLtWithoutFunctions) {
   set_environment("OCTET_LIBRARY_PATH", stand_in("hollow"));
   refuses(train_on_gpu("run"), {"/hollow/libcublasLt.so.13 has no cublasLtGetVersion", "too old or damaged"});
   EXPECT_TRUE(contains(library("cuBLASLt", "problem"), "has no cublasLtGetVersion"));
+}
+
+/// A table says which of several proposals is the fastest, but not for the debug model's products.
+TEST_F(VendorLibraries, UntunedProductsAreReported) {
+  EXPECT_FALSE(contains(succeed(train_on_gpu("one_proposal")), "untuned"));
+  EXPECT_FALSE(run_json("one_proposal").contains("untuned_products"));
+  set_environment("OCTET_STANDIN_PROPOSALS", "2");
+  const std::string out = succeed(train_on_gpu("two_proposals"));
+  const auto untuned = run_json("two_proposals").at("untuned_products");
+  EXPECT_TRUE(contains(out, fmt::format("products    {} run as the library proposes first, untuned", untuned.size())));
+  EXPECT_LT(out.find("untuned"), out.find("step 1/6"));
+  // Forward, dgrad and wgrad of four layers of a block and of the head.
+  EXPECT_EQ(untuned.size(), 15U) << untuned;
 }
 
 /// No error: attention has kernels of its own. The run says so, and why.

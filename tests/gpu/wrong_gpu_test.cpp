@@ -52,10 +52,10 @@ class SmallGpu : public StandInTest {
 };
 
 TEST_F(SmallGpu, ThePlanIsRefusedWithWhatFits) {
-  for (const char* mebibytes : {"80", "60"}) {
+  for (const char* mebibytes : {"592", "572"}) {  // 512 of them for libraries
     set_environment("OCTET_STANDIN_MEMORY_MIB", mebibytes);
-    refuses(large("run"),
-            {"the plan takes 0.08 GiB", " GiB are free on cuda", "nvidia-smi", "--set ", "would take 0.0"});
+    refuses(large("run"), {"the plan takes 0.08 GiB", " GiB are free on cuda", "nvidia-smi",
+                           "0.50 GiB are left to libraries", "--set ", "would take 0.0"});
     const Words change = proposal(octet(large("run")).err);
     ASSERT_GE(change.size(), 4U);
     succeed(large(std::string("run_in_") + mebibytes, change));
@@ -63,8 +63,8 @@ TEST_F(SmallGpu, ThePlanIsRefusedWithWhatFits) {
 }
 
 TEST_F(SmallGpu, NothingFits) {
-  set_environment("OCTET_STANDIN_MEMORY_MIB", "20");
-  refuses(large("run"), {"the plan takes 0.08 GiB", "0.02 GiB are free on cuda", "smaller model or a larger GPU"});
+  set_environment("OCTET_STANDIN_MEMORY_MIB", "532");
+  refuses(large("run"), {"the plan takes 0.08 GiB", "0.52 GiB are free on cuda", "smaller model or a larger GPU"});
 }
 
 /// A plan is no run.

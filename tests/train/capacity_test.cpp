@@ -6,12 +6,15 @@
 #include "io/config_fields.h"
 #include "train/plan_choices.h"
 #include "train/small_engine.h"
+#include "train/small_gpu.h"
 
 namespace octet::test {
 namespace {
 
+constexpr PlannedRun kOnGpu{PlannedMemory::device, false};
+
 std::size_t planned(const Config& config) {
-  return plan_without_workspace(config).plan().arena_bytes;
+  return plan_without_workspace(config, kOnGpu).plan().arena_bytes;
 }
 
 /// A card that holds exactly so much.
@@ -58,6 +61,18 @@ TEST(Remedy, EachTakesMemoryAway) {
   }
 }
 
+TEST(Remedy, NoneAddsMemoryToAPublishedShape) {
+  for (const char* file : {"configs/llama3_1b.toml", "configs/llama3_8b.toml"}) {
+    for (const std::int64_t batch : {1, 4}) {
+      const Config config = with(load_config(file).config, {batch, 8192});
+      for (const Remedy& remedy : kRemedies) {
+        EXPECT_LE(planned(with(config, remedy.key, remedy.value)), planned(config))
+            << file << ", batch " << batch << ": " << remedy.key << " " << remedy.value;
+      }
+    }
+  }
+}
+
 TEST(Capacity, TheRemedyIsTheLeastDrasticOfAllCombinations) {
   const Config config = roomy();
   constexpr unsigned combinations = 1U << kRemedies.size();
@@ -66,7 +81,7 @@ TEST(Capacity, TheRemedyIsTheLeastDrasticOfAllCombinations) {
   for (const std::size_t limit : bytes) {
     unsigned least = 0;
     while (bytes[least] > limit) ++least;
-    const Capacity capacity = CapacityPlanner(config).of(card_for(limit));
+    const Capacity capacity = CapacityPlanner(config, false).of(card_for(limit));
     ASSERT_EQ(capacity.fits(), least == 0) << limit;
     if (capacity.fits()) continue;
     ASSERT_TRUE(capacity.remedy) << limit;
@@ -79,7 +94,7 @@ TEST(Capacity, ShorterBatchesAreTheLastRemedy) {
   const Config config = roomy({"training.batch_size=8", "training.seq_len=4096"});
   Config all = apply(config, (1U << kRemedies.size()) - 1);
   const auto remedy_for = [&](const BatchShape& shape) {
-    return CapacityPlanner(config).of(card_for(planned(with(all, shape)))).remedy;
+    return CapacityPlanner(config, false).of(card_for(planned(with(all, shape)))).remedy;
   };
   const auto smaller = remedy_for({3, 4096});
   ASSERT_TRUE(smaller);
@@ -96,7 +111,7 @@ TEST(Capacity, ShorterBatchesAreTheLastRemedy) {
 TEST(Capacity, AProposedPlanFitsIndeed) {
   const Config config = roomy({"training.batch_size=8", "training.seq_len=4096"});
   for (std::size_t limit = planned(config); limit > 1000; limit = limit * 3 / 4) {
-    const Capacity capacity = CapacityPlanner(config).of(card_for(limit));
+    const Capacity capacity = CapacityPlanner(config, false).of(card_for(limit));
     if (!capacity.remedy) continue;
     EXPECT_LE(planned(with(config, *capacity.remedy)), limit);
     EXPECT_EQ(planned(with(config, *capacity.remedy)), capacity.remedy->bytes);
@@ -105,7 +120,7 @@ TEST(Capacity, AProposedPlanFitsIndeed) {
 
 TEST(Capacity, WhatIsOnAlreadyIsNotProposed) {
   const Config config = apply(roomy(), 0b001111);  // all that changes no dtype of the optimizer
-  const Capacity capacity = CapacityPlanner(config).of(card_for(planned(config) - 1));
+  const Capacity capacity = CapacityPlanner(config, false).of(card_for(planned(config) - 1));
   ASSERT_TRUE(capacity.remedy);
   EXPECT_EQ(capacity.remedy->remedies, (std::vector<Remedy>{{"optimizer.gradients", "bf16"}}));
 }
@@ -115,7 +130,7 @@ TEST(Capacity, TheLargestBatchFitsAndTheNextDoesNot) {
   std::int64_t last = 0;
   for (const std::size_t limit : {planned(with(config, {1, 1024})), planned(with(config, {2, 1024})),
                                   planned(with(config, {11, 1024})) - 1, planned(with(config, {11, 1024}))}) {
-    const auto largest = CapacityPlanner(config).of(card_for(limit)).largest;
+    const auto largest = CapacityPlanner(config, false).of(card_for(limit)).largest;
     ASSERT_TRUE(largest);
     EXPECT_EQ(largest->seq_len, 1024);
     EXPECT_LE(planned(with(config, *largest)), limit);
@@ -128,7 +143,9 @@ TEST(Capacity, TheLargestBatchFitsAndTheNextDoesNot) {
 
 TEST(Capacity, ALengthIsFoundWhereNoBatchFits) {
   const Config config = roomy({"training.seq_len=10000"});
-  const auto largest_for = [&](std::size_t limit) { return CapacityPlanner(config).of(card_for(limit)).largest; };
+  const auto largest_for = [&](std::size_t limit) {
+    return CapacityPlanner(config, false).of(card_for(limit)).largest;
+  };
   const std::size_t seven = planned(with(config, {1, 7 * kSeqLenStep}));
   ASSERT_TRUE(largest_for(seven));
   EXPECT_EQ(largest_for(seven)->batch, 1);
@@ -147,6 +164,25 @@ TEST(Capacity, PlansGrowWithBatchAndLength) {
   }
 }
 
+/// A GPU computes more of the head at once than a CPU, most where gradients are bf16.
+TEST(Capacity, ACardsPlanIsThatOfARunOnIt) {
+  for (const char* gradients : {"fp32", "bf16"}) {
+    for (const bool kept : {false, true}) {
+      const Config config = with(roomy({"model.vocab_size=262144"}), "optimizer.gradients", gradients);
+      const std::size_t on_card = CapacityPlanner(config, kept).of(kCards[0]).planned;
+      EXPECT_EQ(on_card, plan_on_small_gpu(config, kept).plan().arena_bytes) << gradients << " " << kept;
+      EXPECT_GT(on_card, plan_without_workspace(config, {PlannedMemory::host, kept}).plan().arena_bytes);
+    }
+  }
+}
+
+TEST(Capacity, GradientsThatAreKeptAreCounted) {
+  const Config config = roomy({"training.batch_size=4"});
+  const auto card = card_for(planned(config));
+  EXPECT_TRUE(CapacityPlanner(config, false).of(card).fits());
+  EXPECT_FALSE(CapacityPlanner(config, true).of(card).fits());
+}
+
 struct PublishedShape {
   const char* file;
   std::int64_t parameters;
@@ -156,7 +192,7 @@ class Published : public testing::TestWithParam<PublishedShape> {};
 
 TEST_P(Published, HasItsParameters) {
   const Config config = load_config(std::string("configs/") + GetParam().file).config;
-  EXPECT_EQ(plan_without_workspace(config).model().parameters().count(), GetParam().parameters);
+  EXPECT_EQ(plan_without_workspace(config, kOnGpu).model().parameters().count(), GetParam().parameters);
 }
 
 INSTANTIATE_TEST_SUITE_P(Configs, Published,
@@ -178,11 +214,11 @@ TEST(Capacity, Llama8B) {
   constexpr double waiting = 8192.0 * (32 * by_layer + 2 * 4096 * 2);  // and the final norm's input and output
   constexpr double matrices = 32.0 * 4096 * (6144 + 4096 + 3 * 14336);
   constexpr double states = 14 * 8'030'261'248.0 + 2 * matrices;  // and codes of the layers' weights in both layouts
-  const Engine engine = plan_without_workspace(config);
+  const Engine engine = plan_without_workspace(config, kOnGpu);
   EXPECT_NEAR(static_cast<double>(saved_for_backward(engine.plan()).bytes), waiting, 0.001 * waiting);
   EXPECT_NEAR(static_cast<double>(engine.plan().persistent_bytes), states, 0.001 * states);
 
-  CapacityPlanner planner(config);
+  CapacityPlanner planner(config, false);
   const Capacity h200 = planner.of(kCards[0]);
   EXPECT_EQ(h200.usable, 141'000'000'000U - (2U << 30U));
   EXPECT_GT(static_cast<double>(h200.planned), states + waiting);
@@ -205,7 +241,7 @@ TEST(Capacity, Llama8B) {
 TEST(Capacity, GradientsOfSeveralMicroBatchesAreNotProposedInBf16) {
   const auto proposes_it = [](const char* accumulate) {
     const Config config = roomy({accumulate});
-    const Capacity capacity = CapacityPlanner(config).of(card_for(planned(apply(config, 0b0011111))));
+    const Capacity capacity = CapacityPlanner(config, false).of(card_for(planned(apply(config, 0b0011111))));
     return capacity.remedy && std::ranges::count(capacity.remedy->remedies, Remedy{"optimizer.gradients", "bf16"}) > 0;
   };
   EXPECT_TRUE(proposes_it("training.accumulate=1"));
@@ -213,7 +249,7 @@ TEST(Capacity, GradientsOfSeveralMicroBatchesAreNotProposedInBf16) {
 }
 
 TEST(Capacity, WhatNothingHelpsIsShardedElsewhere) {
-  CapacityPlanner planner(load_config("configs/llama3_70b.toml").config);
+  CapacityPlanner planner(load_config("configs/llama3_70b.toml").config, false);
   for (const Card& card : kCards) {
     const Capacity capacity = planner.of(card);
     EXPECT_FALSE(capacity.fits());

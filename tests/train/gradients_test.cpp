@@ -171,14 +171,14 @@ TEST(GradientsInBf16, OfTiedEmbeddingsStayFp32) {
 TEST(GradientsInBf16, OfAHeadInSeveralChunksStayFp32) {
   const auto head_dtype = [](const char* vocab) {
     const Config config = small_config({"optimizer.gradients=bf16", "training.batch_size=64", vocab}).config;
-    return plan_without_workspace(config).model().parameters().slabs().back().gradient(0).dtype();
+    return plan_without_workspace(config, {}).model().parameters().slabs().back().gradient(0).dtype();
   };
   EXPECT_EQ(head_dtype("model.vocab_size=65536"), DType::bf16) << "1024 rows of 128 KiB are one chunk";
   EXPECT_EQ(head_dtype("model.vocab_size=1048576"), DType::f32) << "sixteen chunks";
 }
 
 TEST(GradientElements, AreWrittenOnceInMatricesAndSummedInGains) {
-  const Engine engine = plan_without_workspace(small_config({"optimizer.gradients=bf16"}).config);
+  const Engine engine = plan_without_workspace(small_config({"optimizer.gradients=bf16"}).config, {});
   const GradientElements elements = gradient_elements(engine.model().parameters());
   EXPECT_EQ(elements.summed, 5 * 32) << "five gains";
   EXPECT_EQ(elements.written_once + elements.summed, engine.model().parameters().count());

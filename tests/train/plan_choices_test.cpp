@@ -32,7 +32,7 @@ constexpr std::size_t kKeptByEnd = 2 * piece(kT * kD * 2) + piece(kT * 4);
 constexpr std::size_t kInputsInBf16 = 2 * piece(kT * kD * 2) + piece(kT * kF * 2);
 
 SavedForBackward saved_with(const std::vector<std::string>& overrides) {
-  return saved_for_backward(plan_without_workspace(small_config(overrides).config).plan());
+  return saved_for_backward(plan_without_workspace(small_config(overrides).config, {}).plan());
 }
 
 TEST(SavedForBackward, IsWhatTheLayersKeep) {
@@ -55,14 +55,15 @@ TEST(SavedForBackward, IsLessWithMoreRecompute) {
 }
 
 TEST(PlanChoices, CodesOfInputsSaveWhatTheyDoNotTake) {
-  const PlanChoices choices = weigh_choices(small_config({"precision.recipe=rowwise"}).config);
+  const PlanChoices choices = weigh_choices(small_config({"precision.recipe=rowwise"}).config, {});
   // Maxima wait in either form: wgrad makes the codes under them.
   const std::size_t codes = 2 * column_codes(kD) + column_codes(kF) - 2 * piece(kD * 2) - piece(kF * 2);
   EXPECT_EQ(choices.codes_save, kLayers * (kInputsInBf16 - codes));
-  EXPECT_EQ(weigh_choices(small_config({"precision.recipe=rowwise", "precision.saved_inputs=bf16"}).config).codes_save,
-            choices.codes_save)
+  EXPECT_EQ(
+      weigh_choices(small_config({"precision.recipe=rowwise", "precision.saved_inputs=bf16"}).config, {}).codes_save,
+      choices.codes_save)
       << "the comparison does not depend on the setting in use";
-  EXPECT_EQ(weigh_choices(small_config({"precision.recipe=rowwise_hp_wgrad"}).config).codes_save, 0U)
+  EXPECT_EQ(weigh_choices(small_config({"precision.recipe=rowwise_hp_wgrad"}).config, {}).codes_save, 0U)
       << "wgrad reads bf16";
 }
 
@@ -77,15 +78,15 @@ TEST(PlanChoices, WeightCodesPerUseReadWeightsAgain) {
     per_use += accumulate * 2 * (elements * (2 + 1) + maxima);  // once for each of two products
     cached += elements * (2 + 2) + maxima;                      // both layouts at once, each step
   }
-  const PlanChoices choices = weigh_choices(config);
+  const PlanChoices choices = weigh_choices(config, {});
   EXPECT_EQ(choices.per_use_moves, kLayers * (per_use - cached));
   EXPECT_GT(choices.per_use_saves, 0U);
-  EXPECT_EQ(weigh_choices(small_config({"precision.recipe=bf16"}).config).per_use_saves, 0U);
+  EXPECT_EQ(weigh_choices(small_config({"precision.recipe=bf16"}).config, {}).per_use_saves, 0U);
 }
 
 TEST(PlanChoices, FullRecomputeRepeatsThreeOfFourProductsAndAttention) {
   const Config config = small_config({"precision.recipe=rowwise", "training.accumulate=2"}).config;
-  const PlanChoices choices = weigh_choices(config);
+  const PlanChoices choices = weigh_choices(config, {});
   ASSERT_EQ(choices.recompute.size(), 2U) << "without recompute, both settings are told";
   const RecomputeCost& full = choices.recompute[1];
   EXPECT_EQ(full.recompute, Config::Recompute::full);
@@ -100,7 +101,7 @@ TEST(PlanChoices, FullRecomputeRepeatsThreeOfFourProductsAndAttention) {
 
   Config recomputing = config;
   recomputing.training.recompute = Config::Recompute::full;
-  const PlanChoices on = weigh_choices(recomputing);
+  const PlanChoices on = weigh_choices(recomputing, {});
   ASSERT_EQ(on.recompute.size(), 1U) << "with recompute, its own cost is told";
   EXPECT_EQ(on.recompute[0].saved, full.saved);
   EXPECT_EQ(on.recompute[0].flops_share, full.flops_share);
@@ -129,7 +130,7 @@ TEST(ParameterBytes, AreWhatTheArenaHolds) {
                                           fmt::format("optimizer.parameters={}", parameters),
                                           fmt::format("optimizer.moments={}", moments)})
                                 .config;
-      const Engine engine = plan_without_workspace(config);
+      const Engine engine = plan_without_workspace(config, {});
       double held = 0;
       for (const PlannedPiece& each : engine.plan().persistent) {
         if (each.memory_class != MemoryClass::workspace && each.name != "rope_table") {
@@ -146,7 +147,7 @@ TEST(ParameterBytes, AreWhatTheArenaHolds) {
 TEST(ParameterGroupSizes, CountEveryParameterOnce) {
   const auto sizes_with = [](const std::string& groups) {
     const Config config = small_config({"optimizer.groups=" + groups}).config;
-    const Engine engine = plan_without_workspace(config);
+    const Engine engine = plan_without_workspace(config, {});
     auto sizes = parameter_group_sizes(config, engine.model());
     std::int64_t elements = 0;
     for (const ParameterGroupSize& size : sizes) elements += size.elements;

@@ -42,7 +42,8 @@ TEST_F(RunDirectoryTest, AppendsALineAStep) {
 }
 
 TEST_F(RunDirectoryTest, CreateTakesNoRunOver) {
-  RunDirectory::create(run_).write_run({{"status", "finished"}});
+  (void)RunDirectory::create(run_);
+  RunDirectory::write_run(run_, {{"status", "finished"}});
   EXPECT_TRUE(RunDirectory::holds_run(run_));
   const std::string message = user_error([&] { (void)RunDirectory::create(run_); });
   EXPECT_TRUE(contains(message, run_.string() + " already holds a run"));

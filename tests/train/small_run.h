@@ -17,6 +17,7 @@ class SilentListener : public TrainListener {
  public:
   void on_start(const Engine&, std::int64_t, std::int64_t) override {}
   void on_records(const RecordPlan&) override {}
+  void on_untuned_products(const std::vector<std::string>&) override {}
   void on_step(const io::StepMetrics&, double) override {}
   void on_checkpoint(const std::filesystem::path&, std::int64_t) override {}
   void on_skip(std::int64_t, const std::string&) override {}

@@ -18,6 +18,9 @@ class Heard final : public TrainListener {
     events.push_back(fmt::format("start {} {}", first_step, last_step));
   }
   void on_records(const RecordPlan& plan) override { events.push_back(fmt::format("records {}", plan.records)); }
+  void on_untuned_products(const std::vector<std::string>& products) override {
+    events.push_back(fmt::format("untuned {}", products.size()));
+  }
   void on_step(const io::StepMetrics& record, double) override {
     events.push_back(fmt::format("step {}{}", record.step, record.val_loss ? " validated" : ""));
   }

@@ -245,13 +245,14 @@ class CublasLt final : public Products {
       product.first_run_seconds = cold.run_seconds;
       tuned.push_back(std::move(product));
     }
+    untuned_.clear();  // all are measured now
     return tuned;
   }
 
   [[nodiscard]] std::string description() const override {
     return fmt::format("cuBLASLt {}, {}", version_text(api_.get_version()), api_.library.path());
   }
-  [[nodiscard]] std::string untuned() const override { return fmt::format("{}", fmt::join(untuned_, "\n")); }
+  [[nodiscard]] std::vector<std::string> untuned() const override { return {untuned_.begin(), untuned_.end()}; }
 
  private:
   struct Last {

@@ -5,6 +5,7 @@
 #include <cudnn_frontend.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -158,6 +159,34 @@ struct CudnnApi {
   }
 };
 
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+/// Whether all that went wrong is "not supported": cudnn-frontend says so of a graph, cuDNN of each thing that it does
+/// not make. Heuristics without a proposal, and proposals that are put aside, come without a status.
+bool is_refusal(fe::error_t& error) {
+  constexpr std::string_view kStatus = "CUDNN_STATUS_";
+  using enum fe::error_code_t;
+  const fe::error_code_t code = error.get_code();
+  if (code == GRAPH_NOT_SUPPORTED) return true;
+  const std::string message = error.get_message();
+  bool has_status = false;
+  for (std::size_t at = message.find(kStatus); at != std::string::npos; at = message.find(kStatus, at)) {
+    at += kStatus.size();
+    if (!std::string_view(message).substr(at).starts_with("NOT_SUPPORTED")) return false;
+    has_status = true;
+  }
+  return code == CUDNN_BACKEND_API_FAILED
+             ? has_status
+             : code == HEURISTIC_QUERY_FAILED || code == GRAPH_EXECUTION_PLAN_CREATION_FAILED;
+}
+
 class CudnnAttention final : public AttentionLibrary {
  public:
   CudnnAttention(CudnnApi api, const Driver& driver, bool deterministic)
@@ -249,7 +278,11 @@ class CudnnAttention final : public AttentionLibrary {
 
   [[nodiscard]] Plan build(std::unique_ptr<fe::graph::Graph> graph) const {
     fe::error_t built = graph->build(handle_, {fe::HeurMode_t::A});
-    if (built.is_bad()) return {nullptr, 0, first_line(built.get_message())};
+    if (built.is_bad() && is_refusal(built)) return {nullptr, 0, first_line(built.get_message())};
+    if (built.is_bad()) {
+      throw Failure("cuDNN failed at planning attention: {}; OCTET_ATTENTION=own does without cuDNN",
+                    one_line(built.get_message()));
+    }
     std::int64_t bytes = 0;
     fe::error_t sized = graph->get_workspace_size(bytes);
     if (sized.is_bad()) throw Failure("cuDNN failed at sizing attention: {}", first_line(sized.get_message()));
@@ -261,8 +294,6 @@ class CudnnAttention final : public AttentionLibrary {
     fe::error_t ran = plan.graph->execute(handle_, places, workspace);
     if (ran.is_bad()) throw DeviceFault("cuDNN failed at attention: {}", first_line(ran.get_message()));
   }
-
-  static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
   CudnnApi api_;
   bool deterministic_;

@@ -64,6 +64,7 @@ class GpuDevice final : public Device {
   }
   [[nodiscard]] octet::gpu::Ranges* ranges() override { return ranges_.get(); }
   [[nodiscard]] std::vector<octet::gpu::TunedProduct> tune() override { return products_->tune(); }
+  [[nodiscard]] std::vector<std::string> untuned_products() const override { return products_->untuned(); }
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
