@@ -22,6 +22,11 @@ const char* refuse_rows(const Op& op) {
   return refuse_row_codes(op.codes, op.dim);
 }
 
+template <typename Op>
+const char* refuse_columns(const Op& op) {
+  return refuse_column_codes(op.transposed);
+}
+
 OpTable make_table() {
   OpTable table;
   std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
@@ -36,6 +41,7 @@ OpTable make_table() {
   std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
   std::get<Entry<SwigluForward>>(table) = {&swiglu_forward, &swiglu_forward_workspace, &refuse_rows<SwigluForward>};
   std::get<Entry<SwigluBackward>>(table) = {&swiglu_backward, &swiglu_backward_workspace, &refuse_rows<SwigluBackward>};
+  std::get<Entry<SwigluBackwardCast>>(table) = {&swiglu_backward_cast, nullptr, &refuse_columns<SwigluBackwardCast>};
   std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace, &refuse_quantize_rows};
   std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};
   std::get<Entry<Cast>>(table) = {&cast, &cast_workspace, &refuse_cast};

@@ -32,6 +32,10 @@ const char* refuse_cast(const Cast& op) {
   return is_foreign(dtype_of(op.rule.format())) ? kForeignFormat : nullptr;
 }
 
+const char* refuse_column_codes(const ColumnCodes& codes) {
+  return is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
+}
+
 const char* refuse_quantize_rows(const QuantizeRows& op) {
   return refuse_codes(op.codes);
 }
