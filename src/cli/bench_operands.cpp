@@ -161,9 +161,20 @@ void Operands::bind(ops::SwigluForward& op) {
 void Operands::bind(ops::SwigluBackward& op) {
   op.gate_up = random<bf16>(op.rows * 2 * op.dim);
   op.dy = random<bf16>(op.rows * op.dim);
-  op.dgate_up = room<bf16>(op.rows * 2 * op.dim);
+  if (op.stored) op.dgate_up = room<bf16>(op.rows * 2 * op.dim);
   bind(op.codes, op.rows, 2 * op.dim);
   bind(op.columns, 2 * op.dim);
+}
+
+void Operands::bind(ops::SwigluBackwardCast& op) {
+  ops::SwigluBackward measure{nullptr, nullptr, nullptr, {}, {.wanted = true}, op.rows, op.dim, false};
+  bind(measure);
+  backend_.run(measure, workspace(measure));
+  op.gate_up = measure.gate_up;
+  op.dy = measure.dy;
+  op.transposed.codes = room<std::uint8_t>(op.rows * 2 * op.dim);
+  op.transposed.scale_inverse = room<float>(2 * op.dim);
+  op.transposed.amax = measure.columns.amax;
 }
 
 void Operands::bind(ops::QuantizeRows& op) {

@@ -31,6 +31,7 @@ class Operands {
   void bind(ops::AttentionBackward& op);  ///< of a forward pass
   void bind(ops::SwigluForward& op);
   void bind(ops::SwigluBackward& op);
+  void bind(ops::SwigluBackwardCast& op);  ///< under the maxima of its gradient
   void bind(ops::QuantizeRows& op);
   void bind(ops::Maxima& op);
   void bind(ops::Cast& op);  ///< under the maxima of its input

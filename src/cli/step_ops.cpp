@@ -10,11 +10,15 @@ namespace {
 /// Takes a note of every op that a plan asks it about.
 class NotingDevice final : public ops::Device {
  public:
+  explicit NotingDevice(const ops::Device& noted_for) : recomputes_casts_(noted_for.recomputes_casts()) {}
+
   [[nodiscard]] std::string description() const override { return "takes notes only"; }
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {}; }
   [[nodiscard]] ArenaAllocator allocator() override {
     return [](std::size_t) -> std::shared_ptr<std::byte> { throw Failure("a device for notes has no memory"); };
   }
+
+  [[nodiscard]] bool recomputes_casts() const override { return recomputes_casts_; }
 
   /// From here on ops count as `calls` of a step each.
   void count_as(std::int64_t calls) { calls_ = calls; }
@@ -26,6 +30,7 @@ class NotingDevice final : public ops::Device {
   [[nodiscard]] const StepOps& ops() const { return *ops_; }
 
  private:
+  bool recomputes_casts_;
   std::unique_ptr<StepOps> ops_ = std::make_unique<StepOps>();
   std::int64_t calls_ = 1;
 };
@@ -67,7 +72,7 @@ void run_optimizer(ops::Executor& run, const Parameters& parameters, const SlabS
 
 StepOps ops_of_step(const Config& config, const ops::Backend& backend) {
   const auto model = make_model(config, backend);
-  auto owned = std::make_unique<NotingDevice>();
+  auto owned = std::make_unique<NotingDevice>(backend.device());
   NotingDevice& notes = *owned;
   ops::OpTable table;
   std::apply([](auto&... entries) { (fill(entries), ...); }, table);

@@ -37,6 +37,7 @@ template <typename Op>
   if constexpr (requires { op.gradient_scale; }) add(op.gradient, "gradient");
   if constexpr (requires { op.codes.wanted; }) add(op.codes.wanted, "row codes");
   if constexpr (requires { op.columns.wanted; }) add(op.columns.wanted, "column maxima");
+  if constexpr (requires { op.stored; }) add(!op.stored, "not stored");
   if constexpr (requires { op.as_stored; }) {
     add(op.as_stored.wanted(), "as stored");
     add(op.transposed.wanted(), "transposed");

@@ -136,7 +136,7 @@ struct SwigluForward {
 struct SwigluBackward {
   const bf16* gate_up;  // [rows, 2 dim]
   const bf16* dy;       // [rows, dim]
-  bf16* dgate_up;       // [rows, 2 dim]
+  bf16* dgate_up;       // [rows, 2 dim], optional; may be gate_up
   Measured measured;    // of dgate_up
   std::int64_t rows;
   int dim;
@@ -188,6 +188,19 @@ struct CastTiles {
   int tiles_across, tiles;  // at least one, which makes the scales of slices that hold nothing
   bool aligned;             // rows of x and of stored codes start at multiples of 16 and 8 bytes
   bool rows_aligned;        // rows of transposed codes start at multiples of 16 bytes
+};
+
+/// Transposed codes of the gradient that SwigluBackward computes.
+struct SwigluBackwardCast {
+  const bf16* gate_up;  // [rows, 2 dim]
+  const bf16* dy;       // [rows, dim]
+  CastSide transposed;  // [2 dim, rows], under amax
+  std::int64_t rows;
+  int dim;
+  fp8::ScaleRule rule;
+  int tiles_across, tiles;  // of [rows, dim]; at least one
+  bool aligned;             // rows of gate_up and dy start at multiples of 16 bytes
+  bool rows_aligned;        // rows of transposed codes do
 };
 
 /// Counts of |x * scale| above two limits, added to what is there.

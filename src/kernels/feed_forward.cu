@@ -1,5 +1,7 @@
 // SwiGLU, forward and backward. A row stays in a block's registers: 4 (gate, up) + 2 (y) + 1 (codes) bytes an element
-// of y forward; 4 + 2 (dy) + 4 (dgate, dup) + 2 (codes) backward.
+// of y forward; 4 + 2 (dy) + 4 (dgate, dup; where they are stored) + 2 (codes) backward. The transposed codes of a
+// gradient that is not stored are made of the same operands: 4 + 2 + 2 (codes) bytes.
+#include "kernels/cast_tiles.h"
 #include "kernels/measured.h"
 
 namespace octet::kernels {
@@ -55,7 +57,8 @@ struct GateGradient {
 
   OCTET_DEVICE GateGradient(float gate, float up, float dy) {
     const Sigmoid s(gate);
-    dgate = dy * up * (s.value * (gate * s.complement + 1.0F));
+    // Written as fused where it may be, so that whoever makes a gradient once more gets the same bits.
+    dgate = dy * up * (s.value * fmaf(gate, s.complement, 1.0F));
     dup = dy * (gate * s.value);
   }
 };
@@ -94,9 +97,11 @@ OCTET_DEVICE void backward(const SwigluBackward& a) {
       dgate.set_pair(i, low.dgate, high.dgate);
       dup.set_pair(i, low.dup, high.dup);
     }
-    bf16* out = a.dgate_up + r * 2 * a.dim;
-    dgate.store(out, place);
-    dup.store(out + a.dim, place);
+    if (a.dgate_up != nullptr) {
+      bf16* out = a.dgate_up + r * 2 * a.dim;
+      dgate.store(out, place);
+      dup.store(out + a.dim, place);
+    }
     gate_columns.fold(dgate);
     up_columns.fold(dup);
     if (a.measured.codes == nullptr) continue;
@@ -110,8 +115,107 @@ OCTET_DEVICE void backward(const SwigluBackward& a) {
   up_columns.store(a.measured.column_partials, Index{2} * a.dim, a.dim, place);
 }
 
+/// The next tile of each operand, under way to shared memory while a block casts the one before. A thread's part is
+/// asked for row by row, as soon as the row that lay in its place was read.
+struct OperandsAhead {
+  Vector gate[4][kTileThreads];
+  Vector up[4][kTileThreads];
+  Vector dy[4][kTileThreads];
+
+  OCTET_DEVICE void ask(const SwigluBackwardCast& a, const TilePart& part, int r) {
+    if (!a.aligned) return;
+    const bool there = part.has(r, a.rows, a.dim);
+    const bf16* from = a.gate_up + (part.row + r) * 2 * a.dim + part.col;
+    begin_copy<16>(&gate[r][thread_index()], from, there);
+    begin_copy<16>(&up[r][thread_index()], from + a.dim, there);
+    begin_copy<16>(&dy[r][thread_index()], a.dy + (part.row + r) * a.dim + part.col, there);
+  }
+};
+
+/// Eight neighbours of each operand.
+struct EightOperands {
+  Vector gate, up, dy;
+
+  /// Of row r of a thread's part, which was asked for; rows that are not aligned are read now.
+  OCTET_DEVICE EightOperands(const SwigluBackwardCast& a, const OperandsAhead& ahead, const TilePart& part, int r) {
+    if (a.aligned) {
+      gate = ahead.gate[r][thread_index()];
+      up = ahead.up[r][thread_index()];
+      dy = ahead.dy[r][thread_index()];
+      return;
+    }
+    const int count = part.has(r, a.rows, a.dim) ? a.dim - part.col : 0;
+    const bf16* from = a.gate_up + (part.row + r) * 2 * a.dim + part.col;
+    gate = load_some(from, count);
+    up = load_some(from + a.dim, count);
+    dy = load_some(a.dy + (part.row + r) * a.dim + part.col, count);
+  }
+
+  /// Rounded to bf16, as `backward` rounds them.
+  OCTET_DEVICE void differentiate(Vector& dgate, Vector& dup) const {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const GateGradient low(low_half(gate.words[w]), low_half(up.words[w]), low_half(dy.words[w]));
+      const GateGradient high(high_half(gate.words[w]), high_half(up.words[w]), high_half(dy.words[w]));
+      dgate.words[w] = to_bf16x2(low.dgate, high.dgate);
+      dup.words[w] = to_bf16x2(low.dup, high.dup);
+    }
+  }
+};
+
+/// The first threads make scales of the tile's columns of dgate, the next of its columns of dup.
+OCTET_DEVICE ScaleMaker maker_of(const SwigluBackwardCast& a, const TilePlace& tile) {
+  const int half = thread_index() / kTileCols;
+  const int col = tile.first_col + thread_index() % kTileCols;
+  if (half > 1 || col >= a.dim) return {};
+  return {a.transposed, half * a.dim + col, Index{2} * a.dim, tile.first_row == 0};
+}
+
+/// Tiles of dgate and of dup, made together and each transposed.
+template <fp8::Format F>
+OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
+  OCTET_SHARED TransposedTile dgate_tile;
+  OCTET_SHARED TransposedTile dup_tile;
+  OCTET_SHARED float scales[2 * kTileCols];  // of dgate, then of dup
+  OperandsAhead& ahead = *static_cast<OperandsAhead*>(dynamic_shared());
+  std::uint8_t* dup_codes = a.transposed.codes + a.dim * a.rows;
+  int tile = block_index();
+  TilePlace place(a.tiles_across, tile);
+  ScaleMaker maker = maker_of(a, place);
+#pragma unroll
+  for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
+  while (tile < a.tiles) {
+    const float scale = maker.make(a.rule);
+    if (thread_index() < 2 * kTileCols) scales[thread_index()] = scale;
+    tile += block_count();
+    const TilePlace next(a.tiles_across, tile);
+    TileValues dgate;
+    TileValues dup;
+    finish_copies();
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const EightOperands operands(a, ahead, TilePart(place), r);
+      ahead.ask(a, TilePart(next), r);
+      operands.differentiate(dgate.rows[r], dup.rows[r]);
+    }
+    maker = maker_of(a, next);
+    sync_block();  // the scales are there, and the codes of the tile before have left
+    dgate_tile.fill<F>(dgate, scales);
+    dup_tile.fill<F>(dup, scales + kTileCols);
+    sync_block();
+    dgate_tile.store(a.transposed.codes, place, a.rows, a.dim, a.rows_aligned);
+    dup_tile.store(dup_codes, place, a.rows, a.dim, a.rows_aligned);
+    place = next;
+  }
+}
+
 }  // namespace
 }  // namespace octet::kernels
 
 OCTET_ROW_KERNELS(swiglu_forward, SwigluForward, forward)
 OCTET_ROW_KERNELS(swiglu_backward, SwigluBackward, backward)
+// Shared memory has room for three blocks on a multiprocessor.
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, swiglu_backward_cast_e4m3fn, SwigluBackwardCast,
+                          backward_cast<octet::fp8::Format::e4m3fn>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 3, swiglu_backward_cast_e5m2, SwigluBackwardCast,
+                          backward_cast<octet::fp8::Format::e5m2>)

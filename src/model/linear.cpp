@@ -68,6 +68,20 @@ void Linear::expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand&
   }
 }
 
+bool Linear::reads_gradient_as_codes() const {
+  const auto by_row = [](const fp8::Operand& form) { return form.scale_axis == ops::ScaleAxis::row; };
+  return by_row(precision_.recipe->dgrad.left) && by_row(precision_.recipe->wgrad.left);
+}
+
+ops::ColumnCodes Linear::expect_gradient_columns(Memory& memory, LinearOperand& gradient) const {
+  const fp8::Operand& form = precision_.recipe->wgrad.left;
+  const Tensor& values = gradient.values.tensor();
+  gradient.columns = make_codes(memory, "gradient_codes_transposed", form, values.cols(), values.rows());
+  return {static_cast<std::uint8_t*>(gradient.columns.codes.tensor().raw()),
+          gradient.columns.scale_inverse.ptr<float>(), gradient.column_amax.ptr<bf16>(),
+          precision_.rule(form.precision)};
+}
+
 // ---- casts of activations and gradients -----------------------------------------------------------------------------
 
 ops::RowCodes Linear::producer(const LinearOperand& operand, const fp8::Operand& form) const {

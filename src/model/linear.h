@@ -79,6 +79,11 @@ class Linear {
   void expect_input(Memory& memory, std::int64_t tokens, InputUse use, LinearOperand& input) const;
   /// The same for the gradient [tokens, n] of this layer's output.
   void expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand& gradient) const;
+  /// Whether dgrad and wgrad both read codes of this gradient under scales by row, hence nobody its values: a producer
+  /// that also makes the transposed codes need not store them.
+  [[nodiscard]] bool reads_gradient_as_codes() const;
+  /// Room for those transposed codes of a gradient whose maxima are known, and what to hand to the op that makes them.
+  [[nodiscard]] ops::ColumnCodes expect_gradient_columns(Memory& memory, LinearOperand& gradient) const;
   /// What to hand to the producer.
   [[nodiscard]] ops::RowCodes input_rows(const LinearOperand& input) const;
   [[nodiscard]] ops::RowCodes gradient_rows(const LinearOperand& gradient) const;
@@ -103,6 +108,8 @@ class Linear {
   void watch(CastCounts* counts) { counts_ = counts; }
   /// From here on until null is given: `shadow` sees what forward and backward compute.
   void report_to(LayerShadow* shadow) { shadow_ = shadow; }
+  /// Whether either of them looks at the values that are cast.
+  [[nodiscard]] bool is_watched() const { return counts_ != nullptr || shadow_ != nullptr; }
   /// From here on forward and backward leave codes aside, as the bf16 recipe does, or not. Cached codes stay.
   void compute_in_bf16(bool in_bf16);
 

@@ -300,6 +300,29 @@ LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShap
   return dqkv;
 }
 
+/// The gradient takes the place of gate_up. Where w13 reads codes alone, a device may leave it unwritten: the
+/// transposed codes are made of the same operands. Whoever looks at values has them written in the end, in a place that
+/// the plan of the step has anyway.
+LinearOperand LlamaBlock::swiglu_backward(ops::Executor& run, const Tensor& dactivated, Buffer gate_up) const {
+  Memory& memory = run.memory();
+  LinearOperand gradient{.values = std::move(gate_up)};
+  const std::int64_t tokens = gradient.values.tensor().rows();
+  w13_.expect_gradient(memory, tokens, gradient);
+  const bool as_codes = run.backend().device().recomputes_casts() && w13_.reads_gradient_as_codes();
+  auto* place = gradient.values.ptr<bf16>();
+  const auto* dy = dactivated.ptr<bf16>();
+  run(ops::SwigluBackward{place, dy, place, w13_.gradient_rows(gradient), Linear::columns(gradient), tokens,
+                          config_.ffn_dim, !as_codes});
+  if (as_codes) {
+    run(ops::SwigluBackwardCast{place, dy, w13_.expect_gradient_columns(memory, gradient), tokens, config_.ffn_dim});
+    if (run.observed() || w13_.is_watched()) {
+      run(ops::SwigluBackward{place, dy, place, {}, {}, tokens, config_.ffn_dim});
+    }
+  }
+  run.observe(name_ + ".feed_forward.gate_up_gradient", gradient.values.tensor());
+  return gradient;
+}
+
 /// w2 -> SwiGLU -> w1|w3 -> norm + residual, backwards
 ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualGradient out, Saved& saved,
                                                    bool accumulate) const {
@@ -311,13 +334,8 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
   Buffer dactivated = activation(memory, "dactivated", tokens, ffn);
   w2_.backward(run, saved.activated, out, dactivated.tensor(), slab_.gradient(kW2), accumulate);
 
-  LinearOperand dgate_up{.values = activation(memory, "dgate_up", tokens, 2 * ffn)};
-  w13_.expect_gradient(memory, tokens, dgate_up);
-  run(ops::SwigluBackward{saved.gate_up.ptr<bf16>(), dactivated.ptr<bf16>(), dgate_up.values.ptr<bf16>(),
-                          w13_.gradient_rows(dgate_up), Linear::columns(dgate_up), tokens, ffn});
-  run.observe(name_ + ".feed_forward.gate_up_gradient", dgate_up.values.tensor());
+  LinearOperand dgate_up = swiglu_backward(run, dactivated.tensor(), std::move(saved.gate_up));
   dactivated.reset();
-  saved.gate_up.reset();
 
   Buffer din = activation(memory, "dffn_in", tokens, dim);
   w13_.backward(run, saved.ffn_in, dgate_up, din.tensor(), slab_.gradient(kW13), accumulate);

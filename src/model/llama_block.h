@@ -97,6 +97,7 @@ class LlamaBlock {
   [[nodiscard]] Buffer project_down(ops::Executor& run, Pass pass, Saved& saved) const;
   void make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const;
 
+  [[nodiscard]] LinearOperand swiglu_backward(ops::Executor& run, const Tensor& dactivated, Buffer gate_up) const;
   [[nodiscard]] ResidualGradient feed_forward_backward(ops::Executor& run, ResidualGradient out, Saved& saved,
                                                        bool accumulate) const;
   [[nodiscard]] LinearOperand attention_backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,

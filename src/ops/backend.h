@@ -54,6 +54,9 @@ class Device {
   [[nodiscard]] virtual bool host_memory() const { return true; }
   /// Bytes of the cache between the device's kernels and its memory; 0 for a CPU, whose caches are many.
   [[nodiscard]] virtual std::size_t cache_bytes() const { return 0; }
+  /// Whether casts shall make their input again from what it was made of, where they can, in place of reading it: less
+  /// is stored and read, and more computed, which pays on a GPU. Bits are the same.
+  [[nodiscard]] virtual bool recomputes_casts() const { return false; }
   /// Nothing for a CPU.
   [[nodiscard]] virtual DeviceUse use() const { return {}; }
   /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.

@@ -97,8 +97,10 @@ class Executor {
   /// Called by the model after each op whose result has a name worth reporting. Free where nobody watches.
   void observe(std::string_view name, const Tensor& tensor) const {
     if (tracer_ != nullptr) tracer_->on_result(name);
-    if (observer_ && !memory_->planning()) observer_(name, tensor);
+    if (observed()) observer_(name, tensor);
   }
+  /// Whether anybody sees what is named: who computes a result for nobody else may ask.
+  [[nodiscard]] bool observed() const { return observer_ && !memory_->planning(); }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
   /// Who hears of every op from here on; null: nobody. Waits for a device that runs behind the host, to find out where

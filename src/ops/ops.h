@@ -41,6 +41,18 @@ struct ColumnMaxima {
   bool wanted = false;   // set in plans too
 };
 
+/// Where an op leaves transposed FP8 codes of a bf16 matrix [rows, cols], a scale for each column, whose amax is known.
+struct ColumnCodes {
+  std::uint8_t* codes = nullptr;   // [cols, rows] bytes of the rule's format
+  float* scale_inverse = nullptr;  // [cols]
+  const bf16* amax = nullptr;      // [cols]
+  fp8::ScaleRule rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
+
+  [[nodiscard]] double bytes(std::int64_t rows, std::int64_t cols) const {
+    return static_cast<double>(rows * cols + cols * 6);
+  }
+};
+
 // ---- embedding ------------------------------------------------------------------------------------------------------
 
 struct EmbeddingForward {
@@ -228,17 +240,36 @@ struct SwigluForward {
   [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 6) + codes.bytes(rows, dim); }
 };
 
+/// The gradient in bf16, in the place of gate_up or elsewhere, and what is wanted beside it. Where nobody reads it in
+/// bf16 it need not be stored.
 struct SwigluBackward {
   static constexpr std::string_view name = "swiglu_backward";
   const bf16* gate_up;   // [T, 2F]
   const bf16* dy;        // [T, F]
-  bf16* dgate_up;        // [T, 2F]
+  bf16* dgate_up;        // [T, 2F]: gate_up itself, or what does not overlap it; untouched unless `stored`
   RowCodes codes;        // of dgate_up
   ColumnMaxima columns;  // of dgate_up
   std::int64_t rows, dim;
+  bool stored = true;
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 12); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 10) + codes.bytes(rows, 2 * dim); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim * (stored ? 10 : 6)) + codes.bytes(rows, 2 * dim);
+  }
+};
+
+/// Transposed codes of the gradient that SwigluBackward makes of the same operands, bit by bit. A column's scale needs
+/// all of it, hence a second pass; one that computes the gradient again moves less than one that reads what the first
+/// has stored.
+struct SwigluBackwardCast {
+  static constexpr std::string_view name = "swiglu_backward_cast";
+  const bf16* gate_up;     // [T, 2F]
+  const bf16* dy;          // [T, F]
+  ColumnCodes transposed;  // of dgate_up [T, 2F]
+  std::int64_t rows, dim;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 12); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 6) + transposed.bytes(rows, 2 * dim); }
 };
 
 // ---- casts ----------------------------------------------------------------------------------------------------------
@@ -477,9 +508,9 @@ struct Difference {
 
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
-using AllOps =
-    List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
-         AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward, QuantizeRows, Maxima, Cast,
-         CastStatistics, Gemm, CrossEntropy, SumFloats, Zero, SumOfSquares, AdamW, FindNonFinite, Copy, Difference>;
+using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
+                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward,
+                    SwigluBackwardCast, QuantizeRows, Maxima, Cast, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero,
+                    SumOfSquares, AdamW, FindNonFinite, Copy, Difference>;
 
 }  // namespace octet::ops

@@ -36,6 +36,7 @@ class LaggingDevice final : public ops::Device {
   }
   [[nodiscard]] ArenaAllocator shared_allocator() override { return cpu_->device().allocator(); }
   [[nodiscard]] bool host_memory() const override { return false; }
+  [[nodiscard]] bool recomputes_casts() const override { return true; }
 
   void upload(void* to, const void* from, std::size_t bytes) override {
     const auto* first = static_cast<const std::byte*>(from);

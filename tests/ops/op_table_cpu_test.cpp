@@ -91,6 +91,8 @@ TEST(OpTableCpu, WorkspaceForMaximaIsPlannedWithoutPointers) {
   expect_planned(norm_backward);
   expect_planned(swiglu);
   expect_planned(swiglu_backward);
+  swiglu_backward.stored = false;
+  expect_planned(swiglu_backward);
   expect_planned(cast);
 }
 

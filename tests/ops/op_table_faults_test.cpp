@@ -174,7 +174,7 @@ TEST(OpTableFaults, Swiglu) {
     if (op.rows > 0) move(op.y[op.rows * op.dim - 1], 2);
   });
   expect_caught<SwigluBackward>("dgate_up[", [](const SwigluBackward& op) {
-    if (op.rows > 0) move(op.dgate_up[op.rows * 2 * op.dim - 1], 2);
+    if (op.rows > 0 && op.stored) move(op.dgate_up[op.rows * 2 * op.dim - 1], 2);
   });
   expect_mistake_caught<SwigluForward>(": column_amax[", [](SwigluForward op) {
     op.columns = {};
@@ -182,6 +182,25 @@ TEST(OpTableFaults, Swiglu) {
   });
   expect_caught<SwigluBackward>(": column_amax[", [](const SwigluBackward& op) {  // of the gates, for the ups as well
     if (op.columns.wanted) std::copy_n(op.columns.amax, op.dim, op.columns.amax + op.dim);
+  });
+  expect_caught<SwigluBackward>("dgate_up in place[", [](const SwigluBackward& op) {
+    if (op.rows > 0 && op.dgate_up == op.gate_up) move(op.dgate_up[0], 1);
+  });
+  expect_caught<SwigluBackward>(": codes[", [](const SwigluBackward& op) {  // where they are all that stays
+    if (op.rows > 0 && op.codes.wanted && !op.stored) op.codes.codes[op.rows * 2 * op.dim - 1] ^= 1U;
+  });
+}
+
+TEST(OpTableFaults, SwigluBackwardCast) {
+  expect_caught<SwigluBackwardCast>("codes transposed[", [](const SwigluBackwardCast& op) {
+    if (op.rows > 0) op.transposed.codes[op.rows * 2 * op.dim - 1] ^= 0x10U;
+  });
+  expect_caught<SwigluBackwardCast>("codes transposed[", [](const SwigluBackwardCast& op) {  // those of dgate for dup
+    const std::int64_t half = op.rows * op.dim;
+    std::copy_n(op.transposed.codes, half, op.transposed.codes + half);
+  });
+  expect_caught<SwigluBackwardCast>("scale_inverse transposed[", [](const SwigluBackwardCast& op) {
+    std::swap(op.transposed.scale_inverse[0], op.transposed.scale_inverse[op.dim]);
   });
 }
 

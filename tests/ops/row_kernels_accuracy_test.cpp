@@ -112,7 +112,7 @@ TEST(RowKernelsAccuracy, Swiglu) {
   std::vector<bf16> dgate_up(2000);
   best().swiglu_forward({gate_up.data(), y.data(), RowCodes{}, ColumnMaxima{}, 1, dim}, 0, 1, nullptr);
   best().swiglu_backward({gate_up.data(), dy.data(), dgate_up.data(), RowCodes{}, ColumnMaxima{}, 1, dim}, 0, 1,
-                         nullptr);
+                         nullptr, nullptr);
   for (std::size_t i = 0; i < 1000; ++i) {
     const double gate = at(gate_up, i);
     const double up = at(gate_up, i + 1000);

@@ -279,8 +279,37 @@ TEST(RowKernelsCast, ProducersGiveTheCodesAndMaximaOfTheirOwnOutput) {
       });
       run_and_check(wide, 2 * dim, " swiglu backward", [&](const RowCodes& codes) {
         kernels.swiglu_backward({x.data(), dy.data(), wide.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows,
-                                columns.data());
+                                columns.data(), nullptr);
       });
+      std::vector<bf16> row(static_cast<std::size_t>(2 * dim));
+      run_and_check(wide, 2 * dim, " swiglu backward, not stored", [&](const RowCodes& codes) {
+        kernels.swiglu_backward({x.data(), dy.data(), nullptr, codes, ColumnMaxima{}, rows, dim, false}, 0, rows,
+                                columns.data(), row.data());
+      });
+    }
+  }
+}
+
+/// As a cast of the stored gradient, in ranges of columns that are no whole tiles.
+TEST(RowKernelsCast, TheGradientOfSwigluMadeAgainGivesTheCodesOfTheStoredOne) {
+  const Index rows = 70;
+  const Index dim = 150;
+  Values values(6);
+  const std::vector<bf16> gate_up = values.specials(rows * 2 * dim, 100);
+  const std::vector<bf16> dy = values.bf16s(rows * dim);
+  std::vector<bf16> stored(gate_up.size());
+  for (const fp8::Format format : kFormats) {
+    const auto rule = fp8::ScaleRule::of(format, true);
+    for (const CpuIsa isa : levels_of_this_machine()) {
+      const RowKernels& kernels = row_kernels(isa);
+      kernels.swiglu_backward({gate_up.data(), dy.data(), stored.data(), {}, {}, rows, dim}, 0, rows, nullptr, nullptr);
+      const Codes by_column = scalar_cast_of_rows(transposed(stored, rows, 2 * dim), 2 * dim, rows, rule);
+      std::vector<std::uint8_t> codes(stored.size(), 0xAA);
+      const SwigluBackwardCast op{gate_up.data(), dy.data(), {.codes = codes.data(), .rule = rule}, rows, dim};
+      for (const auto& [begin, end] : {std::pair{0, 5}, {5, 70}, {70, 150}}) {
+        kernels.swiglu_backward_cast(op, scales_of(by_column, rule).data(), begin, end);
+      }
+      EXPECT_EQ(codes, by_column.codes) << name(isa) << " " << fp8::name(format);
     }
   }
 }

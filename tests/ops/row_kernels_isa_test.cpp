@@ -200,12 +200,17 @@ TEST(RowKernelsIsa, Swiglu) {
                            forward.column_amax.data());
     kernels.swiglu_backward(
         {gate_up.data(), dy.data(), dgate_up.data(), backward.in(fp8::Format::e4m3fnuz), {}, kRows, dim}, 0, kRows,
-        backward.column_amax.data());
+        backward.column_amax.data(), nullptr);
+    std::vector<std::uint8_t> turned = unwritten<std::uint8_t>(kRows * 2 * dim);
+    const std::vector<float> scales(static_cast<std::size_t>(2 * dim), 0x1p-3F);
+    kernels.swiglu_backward_cast({gate_up.data(), dy.data(), {.codes = turned.data()}, kRows, dim}, scales.data(), 0,
+                                 dim);
     Output output;
     output.add(y);
     add(output, forward);
     output.add(dgate_up);
     add(output, backward);
+    output.add(turned);
     return output;
   });
 }

@@ -46,6 +46,7 @@ class RecordingDevice final : public ops::Device {
   }
 
   [[nodiscard]] bool host_memory() const override { return false; }
+  [[nodiscard]] bool recomputes_casts() const override { return true; }
   void upload(void* to, const void* from, std::size_t bytes) override {
     refuse_in_capture("an upload");
     Device::upload(to, from, bytes);

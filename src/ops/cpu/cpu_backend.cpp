@@ -187,13 +187,46 @@ void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace
   run_measured_rows<&RowKernels::swiglu_forward>(device, op, workspace, op.rows, op.dim, op.dim * 6, op.columns.amax);
 }
 
+/// Bytes of a gradient's row that is not stored: each thread has one.
+std::size_t unstored_row_bytes(const SwigluBackward& op) {
+  return op.stored ? 0 : padded(static_cast<std::size_t>(2 * op.dim) * sizeof(bf16));
+}
+
 std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op) {
-  return op.columns.wanted ? ColumnFold::workspace(device, 2 * op.dim) : 0;
+  return static_cast<std::size_t>(cpu(device).threads()) * unstored_row_bytes(op) +
+         (op.columns.wanted ? ColumnFold::workspace(device, 2 * op.dim) : 0);
 }
 
 void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace) {
-  run_measured_rows<&RowKernels::swiglu_backward>(device, op, workspace, op.rows, 2 * op.dim, op.dim * 10,
-                                                  op.columns.amax);
+  const CpuDevice& self = cpu(device);
+  const std::size_t row_bytes = unstored_row_bytes(op);
+  const Index grain = row_grain(op.dim * 10);
+  std::optional<ColumnFold> fold;
+  if (op.columns.amax != nullptr) {
+    fold.emplace(self, workspace.subspan(static_cast<std::size_t>(self.threads()) * row_bytes), 2 * op.dim);
+  }
+  self.pool().run((op.rows + grain - 1) / grain, [&](Index chunk, int thread) {
+    auto* row = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * row_bytes);
+    self.kernels().swiglu_backward(op, chunk * grain, std::min(op.rows, (chunk + 1) * grain),
+                                   fold ? fold->of_thread(thread) : nullptr, row);
+  });
+  if (fold) fold->write(op.columns.amax);
+}
+
+std::size_t swiglu_backward_cast_workspace(const Device&, const SwigluBackwardCast& op) {
+  return static_cast<std::size_t>(2 * op.dim) * sizeof(float);
+}
+
+void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspace workspace) {
+  const CpuDevice& self = cpu(device);
+  auto* scales = reinterpret_cast<float*>(workspace.data());
+  for (Index i = 0; i < 2 * op.dim; ++i) {
+    const RowScale scale = row_scale(op.transposed.rule, op.transposed.amax[i].bits);
+    scales[i] = scale.scale;
+    op.transposed.scale_inverse[i] = scale.inverse;
+  }
+  parallel_ranges(self.pool(), op.dim, kColumnBlock / 2,
+                  [&](Index begin, Index end) { self.kernels().swiglu_backward_cast(op, scales, begin, end); });
 }
 
 std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op) {
@@ -372,6 +405,7 @@ constexpr OpTable table = {
     {&attention_decode, &attention_decode_workspace},
     {&swiglu_forward, &swiglu_forward_workspace},
     {&swiglu_backward, &swiglu_backward_workspace},
+    {&swiglu_backward_cast, &swiglu_backward_cast_workspace},
     {&quantize_rows, &quantize_rows_workspace},
     {&maxima, &maxima_workspace},
     {&cast, &cast_workspace},

@@ -11,7 +11,8 @@ namespace octet::ops::cpu {
 
 using Index = std::int64_t;
 
-/// Columns that the transposing casts take at once. Ranges of columns are best multiples of it.
+/// Columns that the transposing casts take at once, half of them dgate and half dup where SwiGLU's gradient is cast.
+/// Ranges of columns are best multiples of it.
 inline constexpr Index kColumnBlock = 128;
 
 struct RowKernels {
@@ -24,10 +25,11 @@ struct RowKernels {
   void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*rope)(const Rope&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*swiglu_forward)(const SwigluForward&, Index begin, Index end, std::uint16_t* column_maxima);
-  void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*quantize_rows)(const QuantizeRows&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*maxima)(const Maxima&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*adamw)(const AdamW&, Index begin, Index end, std::uint16_t* column_maxima);
+  // a row that is not stored goes to `unstored` [2 F], null where all are
+  void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
   // also adds the sum of dy * xhat over these rows to partial [D], which the caller has zeroed
   void (*rmsnorm_backward)(const RmsNormBackward&, Index begin, Index end, float* partial,
                            std::uint16_t* column_maxima);
@@ -36,6 +38,9 @@ struct RowKernels {
   // [begin, end) to the transposed layout, and on the way to the one as stored where both are wanted
   void (*cast_as_stored)(const Cast&, const float* scales, Index begin, Index end);
   void (*cast_transposed)(const Cast&, const float* row_scales, const float* column_scales, Index begin, Index end);
+
+  // columns [begin, end) of dgate and of dup under scales [2 F]
+  void (*swiglu_backward_cast)(const SwigluBackwardCast&, const float* scales, Index begin, Index end);
 
   // columns [begin, end): all rows of them. order [T]: those of each token together, in their order
   void (*embedding_backward)(const EmbeddingBackward&, const std::int32_t* order, Index begin, Index end);

@@ -4,14 +4,10 @@
 #include "kernels/arguments.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/measured.h"
+#include "ops/gpu/tiles.h"
 
 namespace octet::ops::gpu {
 namespace {
-
-constexpr unsigned kTileRows = 128;  // as in kernels/casts.cu
-constexpr unsigned kTileCols = 64;
-
-constexpr Index kTilesPerBlock = 2;
 
 constexpr std::array<RowTile, 3> kRowTiles{{{1024, 1, 2048}, {8192, 2, 1280}, {kLongestRow, 4, 1024}}};
 
@@ -119,17 +115,13 @@ std::size_t cast_workspace(const Device&, const Cast& op) {
 void cast(Device& device, const Cast& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const TensorScales scales = plan(op, cutter);
-  const Index tiles_across = std::max(1U, blocks_for(op.cols, kTileCols));
-  const Index tiles = tiles_across * std::max(1U, blocks_for(op.rows, kTileRows));
-  check(tiles + tiles / kTilesPerBlock < INT32_MAX, "a block's next tile is counted in 32 bits");
-  gpu(device).launch(
-      "cast_tiles_" + std::string(fp8::name(op.rule.format())),
-      {.blocks_x = blocks_for(tiles, kTilesPerBlock), .threads = 256},
-      kernels::CastTiles{op.x, cast_side(gpu(device), op, op.as_stored, op.row_amax, scales.stored),
-                         cast_side(gpu(device), op, op.transposed, op.column_amax, scales.transposed), op.rows,
-                         static_cast<int>(op.cols), op.rule, static_cast<int>(tiles_across), static_cast<int>(tiles),
-                         rows_aligned(op.x, op.cols) && is_aligned(op.as_stored.codes),
-                         rows_aligned(op.transposed.codes, op.rows)});
+  const TileLaunch launch = tile_launch(op.rows, op.cols);
+  gpu(device).launch("cast_tiles_" + std::string(fp8::name(op.rule.format())), launch.shape,
+                     kernels::CastTiles{op.x, cast_side(gpu(device), op, op.as_stored, op.row_amax, scales.stored),
+                                        cast_side(gpu(device), op, op.transposed, op.column_amax, scales.transposed),
+                                        op.rows, static_cast<int>(op.cols), op.rule, launch.tiles_across, launch.tiles,
+                                        rows_aligned(op.x, op.cols) && is_aligned(op.as_stored.codes),
+                                        rows_aligned(op.transposed.codes, op.rows)});
 }
 
 }  // namespace octet::ops::gpu

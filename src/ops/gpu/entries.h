@@ -22,6 +22,7 @@ void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace
 [[nodiscard]] std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& op);
 void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace);
 [[nodiscard]] std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op);
+void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspace workspace);
 
 // products.cpp
 void gemm(Device& device, const Gemm& op, Workspace workspace);
@@ -71,6 +72,7 @@ void adamw(Device& device, const AdamW& op, Workspace workspace);
 // refusals.cpp: why the device cannot run an op at its sizes and formats, or null
 [[nodiscard]] const char* refuse_gemm(const Gemm& op);
 [[nodiscard]] const char* refuse_cast(const Cast& op);
+[[nodiscard]] const char* refuse_column_codes(const ColumnCodes& codes);
 /// Of an op that leaves codes of rows of any length.
 [[nodiscard]] const char* refuse_row_codes(const RowCodes& codes);
 /// Of one whose rows, `cols` long, a block must hold.

@@ -4,6 +4,7 @@
 #include "kernels/arguments.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/measured.h"
+#include "ops/gpu/tiles.h"
 
 namespace octet::ops::gpu {
 namespace {
@@ -56,10 +57,28 @@ void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspa
   const auto [launch, partials] = plan(device, op, cutter);
   const bool aligned =
       rows_aligned(op.gate_up, op.dim) && is_aligned(op.dy) && is_aligned(op.dgate_up) && is_aligned(op.codes.codes);
-  gpu(device).launch(row_kernel("swiglu_backward", op.codes.rule.format(), launch), launch.shape,
-                     kernels::SwigluBackward{op.gate_up, op.dy, op.dgate_up, measured(op.codes, partials), op.rows,
-                                             static_cast<int>(op.dim), aligned, launch.ahead});
+  gpu(device).launch(
+      row_kernel("swiglu_backward", op.codes.rule.format(), launch), launch.shape,
+      kernels::SwigluBackward{op.gate_up, op.dy, op.stored ? op.dgate_up : nullptr, measured(op.codes, partials),
+                              op.rows, static_cast<int>(op.dim), aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, 2 * op.dim);
+}
+
+void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspace) {
+  constexpr unsigned kOperandsAhead = 3 * kTileRows * kTileCols * sizeof(bf16);
+  const TileLaunch launch = tile_launch(op.rows, op.dim, kOperandsAhead);
+  const ColumnCodes& codes = op.transposed;
+  gpu(device).launch("swiglu_backward_cast_" + std::string(fp8::name(codes.rule.format())), launch.shape,
+                     kernels::SwigluBackwardCast{op.gate_up,
+                                                 op.dy,
+                                                 {codes.codes, codes.amax, nullptr, codes.scale_inverse},
+                                                 op.rows,
+                                                 static_cast<int>(op.dim),
+                                                 codes.rule,
+                                                 launch.tiles_across,
+                                                 launch.tiles,
+                                                 rows_aligned(op.gate_up, op.dim) && is_aligned(op.dy),
+                                                 rows_aligned(codes.codes, op.rows)});
 }
 
 }  // namespace octet::ops::gpu

@@ -26,6 +26,11 @@ const char* refuse_rows_of_any_length(const Op& op) {
   return refuse_row_codes(op.codes);
 }
 
+template <typename Op>
+const char* refuse_columns(const Op& op) {
+  return refuse_column_codes(op.transposed);
+}
+
 OpTable make_table() {
   OpTable table;
   std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
@@ -40,6 +45,7 @@ OpTable make_table() {
   std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
   std::get<Entry<SwigluForward>>(table) = {&swiglu_forward, &swiglu_forward_workspace, &refuse_rows<SwigluForward>};
   std::get<Entry<SwigluBackward>>(table) = {&swiglu_backward, &swiglu_backward_workspace, &refuse_rows<SwigluBackward>};
+  std::get<Entry<SwigluBackwardCast>>(table) = {&swiglu_backward_cast, nullptr, &refuse_columns<SwigluBackwardCast>};
   std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace,
                                           &refuse_rows_of_any_length<QuantizeRows>};
   std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};

@@ -28,6 +28,10 @@ const char* refuse_cast(const Cast& op) {
   return is_foreign(dtype_of(op.rule.format())) ? kForeignFormat : nullptr;
 }
 
+const char* refuse_column_codes(const ColumnCodes& codes) {
+  return is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
+}
+
 const char* refuse_row_codes(const RowCodes& codes) {
   return codes.wanted && is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
 }

@@ -22,6 +22,12 @@ bool overflow_matches(double got, double rounded) {
   return std::signbit(got) == std::signbit(rounded) && std::abs(got) >= largest;
 }
 
+/// The plain cast of x [rows, cols] under the maxima of `codes`, transposed.
+reference::Codes cast_columns(const ColumnCodes& codes, std::span<const bf16> x, Index rows, Index cols) {
+  return reference::cast_rows(reference::transpose(x, rows, cols), {codes.amax, static_cast<std::size_t>(cols)}, cols,
+                              rows, codes.rule);
+}
+
 }  // namespace
 
 Allowance fraction(double factor, View x) {
@@ -39,6 +45,14 @@ RowCodes Trial::row_codes(const std::optional<fp8::ScaleRule>& rule, bool measur
   codes.scale_inverse = output<float>("scale_inverse", rows).data();
   if (measured) codes.amax = output<bf16>("row_amax", rows).data();
   return codes;
+}
+
+ColumnCodes Trial::column_codes(const fp8::ScaleRule& rule, const std::vector<bf16>& amax, Index rows) {
+  const Index cols = std::ssize(amax);
+  return {.codes = output<std::uint8_t>("codes transposed", rows * cols).data(),
+          .scale_inverse = output<float>("scale_inverse transposed", cols).data(),
+          .amax = input("column_amax", amax),
+          .rule = rule};
 }
 
 ColumnMaxima Trial::column_maxima(bool measured, Index cols) {
@@ -60,6 +74,36 @@ void Trial::expect_column_maxima(const ColumnMaxima& columns, std::span<const bf
   if (!columns.wanted) return;
   const auto maxima = reference::column_maxima(values, rows, cols);
   expect_same<bf16>("column_amax", {columns.amax, maxima.size()}, maxima);
+}
+
+void Trial::expect_column_codes(const ColumnCodes& codes, std::span<const bf16> values, Index rows, Index cols) {
+  const reference::Codes want = cast_columns(codes, values, rows, cols);
+  expect_same<float>("scale_inverse transposed", {codes.scale_inverse, want.scale_inverse.size()}, want.scale_inverse);
+  expect_same<std::uint8_t>("codes transposed", {codes.codes, want.codes.size()}, want.codes);
+}
+
+// Casts are monotone: a code stands for a number between those of the ends of what the value may be.
+void Trial::expect_column_codes_near(const ColumnCodes& codes, View want, const Allowance& beyond, Index rows,
+                                     Index cols) {
+  const auto end = [&](double sign) {
+    std::vector<bf16> values;
+    for (Index i = 0; i < std::ssize(want); ++i) {
+      const double rounded = to_float(round_to_bf16(want[i]));
+      const double off = std::isfinite(rounded) ? sign * (ulp_bf16(rounded) + beyond[i]) : 0;
+      values.push_back(round_to_bf16(rounded + off));
+    }
+    return cast_columns(codes, values, rows, cols);
+  };
+  const reference::Codes low = end(-1);
+  const fp8::Format format = codes.rule.format();
+  const Vector least = reference::decode(low.codes, format);
+  const Vector most = reference::decode(end(1).codes, format);
+  const Vector got = reference::decode({codes.codes, least.size()}, format);
+  expect_same<float>("scale_inverse transposed", {codes.scale_inverse, low.scale_inverse.size()}, low.scale_inverse);
+  for (Index i = 0; i < std::ssize(got); ++i) {
+    if (std::isnan(least[i]) ? std::isnan(got[i]) : least[i] <= got[i] && got[i] <= most[i]) continue;
+    return fail(fmt::format("codes transposed[{}] stands for {}, expected {} to {}", i, got[i], least[i], most[i]));
+  }
 }
 
 bool Trial::expect_element(std::string_view name, Index i, double got, double want, double allowed) {

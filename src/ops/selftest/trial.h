@@ -73,8 +73,15 @@ class Trial {
   /// Room for the codes of a bf16 output [rows, cols], and for the amax of its rows where they are `measured`; nothing
   /// without a rule.
   [[nodiscard]] RowCodes row_codes(const std::optional<fp8::ScaleRule>& rule, bool measured, Index rows, Index cols);
+  /// Room for the transposed codes of a matrix [rows, cols] whose columns have these maxima.
+  [[nodiscard]] ColumnCodes column_codes(const fp8::ScaleRule& rule, const std::vector<bf16>& amax, Index rows);
   /// Room for the amax of the columns of a bf16 output [..., cols]; nothing where they are not `measured`.
   [[nodiscard]] ColumnMaxima column_maxima(bool measured, Index cols);
+
+  template <typename Op>
+  [[nodiscard]] bool supports() const {
+    return backend_.supports<Op>();
+  }
 
   /// Runs the op with exactly the workspace that it asks for, and looks for damaged memory. Throws Refused.
   template <typename Op>
@@ -112,6 +119,11 @@ class Trial {
   void expect_row_codes(const RowCodes& codes, std::span<const bf16> values, Index rows, Index cols);
   /// The maxima of the columns of `values` [rows, cols], where they were measured.
   void expect_column_maxima(const ColumnMaxima& columns, std::span<const bf16> values, Index rows, Index cols);
+
+  /// The codes are those of a plain cast of `values` [rows, cols] under the same maxima.
+  void expect_column_codes(const ColumnCodes& codes, std::span<const bf16> values, Index rows, Index cols);
+  /// The same, of values that are known only as expect_bf16() has them.
+  void expect_column_codes_near(const ColumnCodes& codes, View want, const Allowance& beyond, Index rows, Index cols);
 
   void fail(std::string message) {
     if (failure_.empty()) failure_ = std::move(message);

@@ -1,10 +1,11 @@
 // Casts to FP8 that transpose: one scale per column (or one for all), codes of a column side by side; and on the way,
 // where they are wanted, the codes as stored.
 //
-// A block of columns is read row by row. 64 rows of codes at a time are transposed in registers and written out in
-// whole cache lines.
+// A block of columns is read, or computed, row by row. 64 rows of codes at a time are transposed in registers and
+// written out in whole cache lines.
 #include "ops/cpu/isa/cast.h"
 #include "ops/cpu/isa/kernels.h"
+#include "ops/cpu/isa/swiglu.h"
 
 namespace octet::ops::cpu::OCTET_ISA {
 namespace {
@@ -14,36 +15,70 @@ constexpr Index kTileSize = 64;
 
 using Bytes [[gnu::vector_size(kRegisterBytes)]] = std::uint8_t;
 
-/// Part of a matrix: all rows of at most kColumnBlock columns.
-struct ColumnBlock {
-  const bf16* x;  // [rows, stride], from the first column of the block
-  Index rows, stride, width;
+/// Part of a matrix with its transposed codes: all rows of at most kTileSize columns.
+struct TileColumns {
+  std::uint8_t* codes;  // of the first column; the next begins `rows` behind
+  Index width;
+};
 
-  /// The width, rounded up to whole tiles.
+/// What is cast at once: kColumnBlock columns, some of which may be missing.
+struct ColumnBlock {
+  Index rows;
+  TileColumns tiles[kColumnBlock / kTileSize];
+
+  /// The columns of tiles that hold any.
   [[gnu::always_inline]] [[nodiscard]] Index padded_width() const {
-    return (width + kTileSize - 1) / kTileSize * kTileSize;
+    return tiles[1].width > 0 ? 2 * kTileSize : kTileSize;
   }
 };
 
+/// A row of a block; zero where columns are missing.
 using PaddedRow = bf16[kColumnBlock];
-
-/// The row's values in the block; where they do not fill whole tiles, copied and followed by zeros.
-[[gnu::always_inline]] inline const bf16* padded_row(const ColumnBlock& block, Index row, PaddedRow& padded) {
-  const bf16* x = block.x + row * block.stride;
-  if (block.width % kTileSize == 0) [[likely]]
-    return x;
-  __builtin_memset(padded, 0, sizeof padded);
-  __builtin_memcpy(padded, x, static_cast<std::size_t>(block.width) * sizeof(bf16));
-  return padded;
-}
 
 /// How long before its turn a row is asked for: a processor's own look-ahead ends with the short piece of a row.
 constexpr Index kRowsAhead = 8;
 
-/// Asks for values that are needed some rows later.
-[[gnu::always_inline]] inline void prefetch_later_row(const ColumnBlock& block, const bf16* x) {
-  __builtin_prefetch(x + kRowsAhead * block.stride);
-}
+/// Where the values of a block come from: a matrix.
+struct MatrixRows {
+  const bf16* x;  // [rows, stride], from the first column of the block
+  Index stride, width;
+
+  /// In place where they fill whole tiles, else copied.
+  [[gnu::always_inline]] const bf16* row(Index row, PaddedRow& padded) const {
+    const bf16* values = x + row * stride;
+    for (Index col = 0; col < width; col += kPairLanes) __builtin_prefetch(values + col + kRowsAhead * stride);
+    if (width % kTileSize == 0) [[likely]]
+      return values;
+    __builtin_memset(padded, 0, sizeof padded);
+    __builtin_memcpy(padded, values, static_cast<std::size_t>(width) * sizeof(bf16));
+    return padded;
+  }
+};
+
+/// Or the gradient of SwiGLU: as many columns of dgate as fill a tile, then the same of dup, made of the same operands.
+struct GradientRows {
+  const bf16* gate_up;  // [rows, 2 dim], from the first column of the block
+  const bf16* dy;       // [rows, dim]
+  Index dim, width;
+
+  [[gnu::always_inline]] const bf16* row(Index row, PaddedRow& padded) const {
+    const bf16* gates = gate_up + row * 2 * dim;
+    const bf16* ups = gates + dim;
+    const bf16* dys = dy + row * dim;
+    for (Index i = 0; i < width; i += kPairLanes) {
+      __builtin_prefetch(gates + i + kRowsAhead * 2 * dim);
+      __builtin_prefetch(ups + i + kRowsAhead * 2 * dim);
+      __builtin_prefetch(dys + i + kRowsAhead * dim);
+    }
+    for (Index i = 0; i < width; i += kLanes) {  // loads give zeros beyond the width, whose gradients are zero
+      const Index count = width - i;
+      const GateGradient gradient = gate_gradient(load(gates + i, count), load(ups + i, count), load(dys + i, count));
+      store(padded + i, gradient.dgate);
+      store(padded + kTileSize + i, gradient.dup);
+    }
+    return padded;
+  }
+};
 
 /// Bytes of a and b in turn, from the lower or upper half of each 16 bytes.
 template <int half, std::size_t... byte>
@@ -87,13 +122,12 @@ using ColumnTile = std::uint8_t[kTileSize][kTileSize];
 }
 
 /// Columns [col, col + 64) of 64 rows of codes, the first `count` of them valid, to the rows from `row` on.
-[[gnu::always_inline]] inline void store_transposed(const RowTile& tile, const ColumnBlock& block, Index col, Index row,
-                                                    Index count, std::uint8_t* codes) {
+[[gnu::always_inline]] inline void store_transposed(const RowTile& tile, Index col, const TileColumns& to_columns,
+                                                    Index rows, Index row, Index count) {
   ColumnTile columns;
   for (Index i = 0; i < kTileSize; i += 16) transpose_16_rows(tile, i, col, columns);
-  const Index width = block.width - col < kTileSize ? block.width - col : kTileSize;
-  for (Index i = 0; i < width; ++i) {
-    std::uint8_t* to = codes + (col + i) * block.rows + row;
+  for (Index i = 0; i < to_columns.width; ++i) {
+    std::uint8_t* to = to_columns.codes + i * rows + row;
     if (count == kTileSize) [[likely]] {
       __builtin_memcpy(to, columns[i], kTileSize);
     } else {
@@ -102,54 +136,60 @@ using ColumnTile = std::uint8_t[kTileSize][kTileSize];
   }
 }
 
-/// The codes as stored of a row's part in the block. Asks for the lines that a later row goes to.
-template <fp8::Format F>
-[[gnu::always_inline]] inline void encode_stored(const ColumnBlock& block, const bf16* x, float scale,
-                                                 std::uint8_t* codes) {
-  for (Index col = 0; col < block.width; col += kTileSize) {
-    __builtin_prefetch(codes + kRowsAhead * block.stride + col, 1);
-  }
-  const PairScales scales{splat(scale), splat(scale)};
-  std::uint8_t row[kColumnBlock];
-  for (Index col = 0; col < block.padded_width(); col += kPairLanes) encode_pairs<F>(x + col, scales, row + col);
-  if (block.width == kColumnBlock) [[likely]] {
-    __builtin_memcpy(codes, row, kColumnBlock);
-  } else {
-    __builtin_memcpy(codes, row, static_cast<std::size_t>(block.width));
-  }
-}
-
 /// The layout as stored of a block that is cast to both: where its first row goes, and one scale per row or for all.
 struct StoredBlock {
-  std::uint8_t* codes = nullptr;  // null: not wanted
+  std::uint8_t* codes = nullptr;
+  Index stride = 0, width = 0;
   const float* scales = nullptr;
   bool by_row = false;
+
+  /// The codes of a row's part in the block. Asks for the lines that a later row goes to.
+  template <fp8::Format F>
+  [[gnu::always_inline]] void encode(const bf16* x, Index row) const {
+    std::uint8_t* to = codes + row * stride;
+    for (Index col = 0; col < width; col += kTileSize) __builtin_prefetch(to + kRowsAhead * stride + col, 1);
+    const F32 scale = splat(scales[by_row ? row : 0]);
+    std::uint8_t row_codes[kColumnBlock];
+    for (Index col = 0; col < width; col += kPairLanes) encode_pairs<F>(x + col, {scale, scale}, row_codes + col);
+    if (width == kColumnBlock) [[likely]] {
+      __builtin_memcpy(to, row_codes, kColumnBlock);
+    } else {
+      __builtin_memcpy(to, row_codes, static_cast<std::size_t>(width));
+    }
+  }
 };
 
-/// Codes of the block under one scale per column; column i of the block starts at codes + i * rows.
-template <fp8::Format F>
-[[gnu::always_inline]] inline void encode_block(const ColumnBlock& block, const float (&scales)[kColumnBlock],
-                                                std::uint8_t* codes, const StoredBlock& stored) {
+/// Codes of the block under one scale per column.
+template <fp8::Format F, typename Rows>
+[[gnu::always_inline]] inline void encode_block(const ColumnBlock& block, const Rows& values,
+                                                const float (&scales)[kColumnBlock], const StoredBlock& stored) {
   PairScales pairs[kColumnBlock / kPairLanes];
   for (Index i = 0; i < kColumnBlock / kPairLanes; ++i) pairs[i] = pair_scales(scales + i * kPairLanes);
   RowTile tile{};
-  PaddedRow padded;
+  PaddedRow padded{};
   for (Index first = 0; first < block.rows; first += kTileSize) {
     const Index count = block.rows - first < kTileSize ? block.rows - first : kTileSize;
     for (Index i = 0; i < count; ++i) {
       // The lines that the tile goes to lie far apart; asked for now, they are here when they are written.
-      for (Index col = i; col < block.width; col += kTileSize) __builtin_prefetch(codes + col * block.rows + first, 1);
-      const Index row = first + i;
-      const bf16* x = padded_row(block, row, padded);
+      for (const TileColumns& to : block.tiles) {
+        if (i < to.width) __builtin_prefetch(to.codes + i * block.rows + first, 1);
+      }
+      const bf16* x = values.row(first + i, padded);
       for (Index col = 0; col < block.padded_width(); col += kPairLanes) {
-        prefetch_later_row(block, x + col);
         encode_pairs<F>(x + col, pairs[col / kPairLanes], tile[i] + col);
       }
-      if (stored.codes == nullptr) continue;
-      encode_stored<F>(block, x, stored.scales[stored.by_row ? row : 0], stored.codes + row * block.stride);
+      if (stored.codes != nullptr) stored.encode<F>(x, first + i);
     }
-    for (Index col = 0; col < block.width; col += kTileSize) store_transposed(tile, block, col, first, count, codes);
+    Index col = 0;
+    for (const TileColumns& to : block.tiles) {
+      if (to.width > 0) store_transposed(tile, col, to, block.rows, first, count);
+      col += kTileSize;
+    }
   }
+}
+
+[[gnu::always_inline]] inline Index smaller(Index a, Index b) {
+  return a < b ? a : b;
 }
 
 }  // namespace
@@ -157,14 +197,35 @@ template <fp8::Format F>
 void cast_transposed(const Cast& op, const float* row_scales, const float* column_scales, Index begin, Index end) {
   const bool by_column = op.transposed.axis == ScaleAxis::row;
   for (Index col = begin; col < end; col += kColumnBlock) {
-    const ColumnBlock block{op.x + col, op.rows, op.cols, end - col < kColumnBlock ? end - col : kColumnBlock};
+    const Index width = smaller(end - col, kColumnBlock);
+    const Index first_tile = smaller(width, kTileSize);
+    std::uint8_t* codes = op.transposed.codes + col * op.rows;
+    const ColumnBlock block{op.rows, {{codes, first_tile}, {codes + first_tile * op.rows, width - first_tile}}};
     float scales[kColumnBlock]{};
-    for (Index i = 0; i < block.width; ++i) scales[i] = column_scales[by_column ? col + i : 0];
+    for (Index i = 0; i < width; ++i) scales[i] = column_scales[by_column ? col + i : 0];
     StoredBlock stored;
-    if (op.as_stored.wanted()) stored = {op.as_stored.codes + col, row_scales, op.as_stored.axis == ScaleAxis::row};
+    if (op.as_stored.wanted()) {
+      stored = {op.as_stored.codes + col, op.cols, width, row_scales, op.as_stored.axis == ScaleAxis::row};
+    }
     with_format(op.rule.format(), [&](auto tag) {
-      encode_block<tag.format>(block, scales, op.transposed.codes + col * op.rows, stored);
+      encode_block<tag.format>(block, MatrixRows{op.x + col, op.cols, width}, scales, stored);
     });
+  }
+}
+
+void swiglu_backward_cast(const SwigluBackwardCast& op, const float* column_scales, Index begin, Index end) {
+  std::uint8_t* dup_codes = op.transposed.codes + op.dim * op.rows;
+  for (Index col = begin; col < end; col += kTileSize) {
+    const Index width = smaller(end - col, kTileSize);
+    const ColumnBlock block{op.rows,
+                            {{op.transposed.codes + col * op.rows, width}, {dup_codes + col * op.rows, width}}};
+    float scales[kColumnBlock]{};
+    for (Index i = 0; i < width; ++i) {
+      scales[i] = column_scales[col + i];
+      scales[kTileSize + i] = column_scales[op.dim + col + i];
+    }
+    const GradientRows rows{op.gate_up + col, op.dy + col, op.dim, width};
+    with_format(op.transposed.rule.format(), [&](auto tag) { encode_block<tag.format>(block, rows, scales, {}); });
   }
 }
 

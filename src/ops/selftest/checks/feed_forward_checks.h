@@ -44,4 +44,24 @@ struct OpCheck<SwigluBackward> {
   static void run(Trial& trial, const SwigluCase& c);
 };
 
+/// Among them tiles of a GPU, whole and with a rest each way.
+template <>
+struct OpCheck<SwigluBackwardCast> {
+  static constexpr auto kCases = std::to_array<SwigluCase>({
+      {0, 16, kE4m3fn},
+      {1, 1, kE4m3fn},
+      {3, 17, kE5m2},
+      {5, 64, kE4m3fnuz},
+      {13, 127, kE5m2fnuz},
+      {257, 96, kE4m3fnuzAnyScale},
+      {64, 1031, kE4m3fnAnyScale},
+      {256, 192, kE4m3fn},
+      {528, 200, kE5m2},
+      {7, 37, kE4m3fn, true},
+      {144, 128, kE5m2, true},
+  });
+  static constexpr auto kThoroughCases = std::to_array<SwigluCase>({{1031, 768, kE4m3fn}, {67, 8191, kE4m3fnuz}});
+  static void run(Trial& trial, const SwigluCase& c);
+};
+
 }  // namespace octet::ops::selftest
