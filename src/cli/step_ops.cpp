@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "ops/executor.h"
 #include "train/model_setup.h"
+#include "train/step_parts.h"
 
 namespace octet::cli {
 namespace {
@@ -44,30 +45,6 @@ void fill(ops::Entry<Op>& entry) {
   };
 }
 
-void run_optimizer(ops::Executor& run, const Parameters& parameters, const SlabStorage& storage) {
-  for (const Slab& slab : parameters.slabs()) {
-    for (const Tensor& gradients : slab.gradients()) {
-      ops::SumOfSquares squares{};
-      squares.count = gradients.numel();
-      squares.dtype = gradients.dtype();
-      run(squares);
-    }
-  }
-  for (const Slab& slab : parameters.slabs()) {
-    for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
-      const Parameter& parameter = slab.parameters()[i];
-      ops::AdamW update{};
-      update.rows = parameter.rows;
-      update.cols = parameter.cols;
-      update.gradients = slab.gradient(i).dtype();
-      update.moments = storage.moments;
-      update.has_master = storage.master;
-      update.measures = parameter.measured;
-      run(update);
-    }
-  }
-}
-
 }  // namespace
 
 StepOps ops_of_step(const Config& config, const ops::Backend& backend) {
@@ -84,11 +61,20 @@ StepOps ops_of_step(const Config& config, const ops::Backend& backend) {
   storage.gradient_life = GradientLife::run;
   model->allocate(memory, storage);
   const Batch batch{{config.training.batch_size, config.training.seq_len}, nullptr, nullptr};
+  const std::int64_t rows = config.training.batch_size;
+  const Buffer tokens = memory.allocate("tokens", DType::i32, rows * config.training.accumulate,
+                                        config.training.seq_len, MemoryClass::workspace);
   for (std::int64_t i = 0; i < config.training.accumulate; ++i) {
+    for (int inputs_and_targets = 0; i > 0 && inputs_and_targets < 2; ++inputs_and_targets) {
+      bring_tokens(run, tokens.tensor(), i, rows);
+    }
     const ProgramScope program(memory, fmt::format("micro-batch {}", i));  // a plan runs no program twice
     model->train(run, batch, 1.0F, i > 0, nullptr);
   }
-  run_optimizer(run, model->parameters(), storage);
+  Parameters& parameters = model->parameters();
+  sum_gradient_squares(run, parameters, nullptr);
+  update_parameters(run, parameters, assign_parameter_groups(parameters, config.optimizer.groups, {}), config.optimizer,
+                    nullptr);
   model->cast_weights(run);
   notes.count_as(0);
   model->measure_weights(run);

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "core/random.h"
 #include "ops/host_access.h"
 #include "train/model_setup.h"
+#include "train/step_parts.h"
 
 namespace octet {
 namespace {
@@ -128,14 +128,6 @@ Batch Engine::micro_batch() const {
   return {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()};
 }
 
-/// The tokens of a later micro-batch to where the first's lay, so that one graph serves them all.
-void Engine::bring_tokens(std::int64_t index) {
-  for (const Buffer* tokens : {&inputs_, &targets_}) {
-    const Tensor from = tokens->tensor().row_range(index * shape_.batch, shape_.batch);
-    run_(ops::Copy{from.raw(), tokens->tensor().raw(), static_cast<std::int64_t>(from.bytes())});
-  }
-}
-
 float Engine::gradient_scale() const {
   return static_cast<float>(1.0 / static_cast<double>(tokens_per_step()));
 }
@@ -162,11 +154,7 @@ void Engine::upload_tokens(std::int64_t count) {
 
 void Engine::sum_gradient_squares() {
   const auto program = enter("gradient_norm");
-  for (const Slab& slab : model_->parameters().slabs()) {
-    for (const Tensor& gradients : slab.gradients()) {
-      run_(ops::SumOfSquares{gradients.raw(), gradient_squares_.ptr<double>(), gradients.numel(), gradients.dtype()});
-    }
-  }
+  octet::sum_gradient_squares(run_, model_->parameters(), gradient_squares_.ptr<double>());
 }
 
 StepOutcome Engine::compute_gradients() {
@@ -193,7 +181,9 @@ StepOutcome Engine::compute_gradients(bool watched) {
     captured_.run(StepPart::first_micro_batch, run_, [this] { run_micro_batch(0); });
   }
   for (std::int64_t i = 1; i < config_.training.accumulate; ++i) {
-    bring_tokens(i);
+    for (const Buffer* tokens : {&inputs_, &targets_}) {  // so that one graph serves all later micro-batches
+      bring_tokens(run_, tokens->tensor(), i, shape_.batch);
+    }
     captured_.run(StepPart::later_micro_batch, run_, [this, i] { run_micro_batch(i); });
   }
   captured_.run(StepPart::gradient_norm, run_, [this] { sum_gradient_squares(); });
@@ -202,45 +192,11 @@ StepOutcome Engine::compute_gradients(bool watched) {
           std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
 }
 
-/// Slab by slab, whose gradients then end.
 void Engine::run_optimizer() {
   const auto program = enter("optimizer");
-  auto& slabs = model_->parameters().slabs();
-  for (std::size_t slab = 0; slab < slabs.size(); ++slab) {
-    const auto span = run_.layer(slabs[slab].name());
-    for (std::size_t i = 0; i < groups_[slab].size(); ++i) update_parameter(slabs[slab], i, groups_[slab][i]);
-    slabs[slab].end_gradients();
-  }
+  update_parameters(run_, model_->parameters(), groups_, config_.optimizer,
+                    reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()));
   model_->cast_weights(run_);
-}
-
-void Engine::update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group) {
-  const Config::Optimizer& adam = config_.optimizer;
-  const Parameter& parameter = slab.parameters()[index];
-  const ParameterView view = slab.view(index);
-  const Tensor gradient = slab.gradient(index);
-  const Tensor m = part_of(slab.first_moment(), parameter);
-  const Tensor v = part_of(slab.second_moment(), parameter);
-  run_(ops::AdamW{.master = slab.has_master() ? part_of(slab.master(), parameter).ptr<float>() : nullptr,
-                  .weight = view.weight.ptr<bf16>(),
-                  .gradient = gradient.raw(),
-                  .m = m.raw(),
-                  .v = v.raw(),
-                  .scalars = reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()),
-                  .row_amax = parameter.measured ? view.row_amax.ptr<bf16>() : nullptr,
-                  .column_amax = parameter.measured ? view.column_amax.ptr<bf16>() : nullptr,
-                  .rows = parameter.rows,
-                  .cols = parameter.cols,
-                  .stream = stream_of(parameter.name),
-                  .gradients = gradient.dtype(),
-                  .moments = m.dtype(),
-                  .has_master = slab.has_master(),
-                  .measures = parameter.measured,
-                  .beta1 = static_cast<float>(adam.beta1),
-                  .beta2 = static_cast<float>(adam.beta2),
-                  .eps = static_cast<float>(adam.eps),
-                  .weight_decay = static_cast<float>(group.weight_decay),
-                  .lr_scale = static_cast<float>(group.lr_scale)});
 }
 
 void Engine::update(std::int64_t step, double learning_rate, double grad_norm) {

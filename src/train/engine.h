@@ -107,7 +107,6 @@ class Engine {
   [[nodiscard]] std::optional<ProgramScope> enter(std::string_view program);
   void take_persistent(Memory& memory);
   [[nodiscard]] Batch micro_batch() const;
-  void bring_tokens(std::int64_t index);
   [[nodiscard]] float gradient_scale() const;
   void run_micro_batch(std::int64_t index);
   void run_watched_micro_batch();
@@ -115,7 +114,6 @@ class Engine {
   void upload_tokens(std::int64_t count);
   void sum_gradient_squares();
   void run_optimizer();
-  void update_parameter(const Slab& slab, std::size_t index, const ParameterGroup& group);
   void run_weight_cast();
   void run_validation();
   void plan_memory();

@@ -56,6 +56,13 @@ TEST_F(Bench, QuantizeTimesEveryMemoryBoundOpOfAStep) {
                                           "cross_entropy", "sum", "zero", "sum_of_squares", "adamw"}));
 }
 
+/// Of each later micro-batch, inputs and targets go to where the first's lie.
+TEST_F(Bench, QuantizeCountsTokenCopiesOfLaterMicroBatches) {
+  const auto bench = json_of({"bench", "quantize", kDebugModel, "--device", "cpu", "--rows", "32", "--set",
+                              "training.accumulate=3", "--json"});
+  EXPECT_EQ(row_of(bench.at("ops"), "copy", {}).at("calls_per_step"), 4);
+}
+
 TEST_F(Bench, QuantizeCountsTheCallsOfAStep) {
   const auto bench = json_of({"bench", "quantize", kDebugModel, "--device", "cpu", "--rows", "32", "--set",
                               "precision.min_size=0", "--set", "training.accumulate=3", "--json"});

@@ -1,4 +1,6 @@
 // Attention where cuDNN is there but does not do it: its refusals are told, its failures are failures.
+#include <set>
+
 #include "gpu/standin_fixture.h"
 
 namespace octet::test {
@@ -24,6 +26,15 @@ TEST_F(AttentionLibrary, ARefusalIsTold) {
     EXPECT_TRUE(contains(out, what));
     EXPECT_TRUE(contains(device, what));
   }
+}
+
+TEST_F(AttentionLibrary, ABenchSaysWhoComputed) {
+  const auto bench = json_of({"bench", "attention", OCTET_CONFIGS "/llama3_debug.toml", "--device", "cuda", "--json"});
+  std::map<std::string, std::set<std::string>> computed;
+  for (const auto& row : bench.at("rows")) computed[row.at("asked")].insert(row.at("by"));
+  EXPECT_EQ(computed.at("library"), std::set<std::string>{"own, library refused"});
+  EXPECT_EQ(computed.at("library, deterministic"), std::set<std::string>{"own, library refused"});
+  EXPECT_EQ(computed.at("own kernels"), std::set<std::string>{"own kernels"});
 }
 
 TEST_F(AttentionLibrary, AFailureIsNoRefusal) {

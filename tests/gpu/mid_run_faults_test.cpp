@@ -161,6 +161,15 @@ TEST_F(MidRunFaults, ARunThatIsNotGoneOnWithIsLeftAlone) {
   EXPECT_EQ(run_json("run").at("status"), "finished");
 }
 
+/// A token at a time, although FP8 products come in sixteens of rows.
+TEST_F(MidRunFaults, ARunInFp8WritesText) {
+  for (const char* recipe : {"rowwise", "tensorwise"}) {
+    succeed(run({"--recipe", recipe}));
+    succeed({"generate", "run", "--prompt", "abc", "--tokens", "4"});
+    fs::remove_all(path("run"));
+  }
+}
+
 TEST_F(MidRunFaults, GenerateNamesTheOpToo) {
   succeed(run({"--recipe", "bf16"}));
   plan_fault("attention_decode", 1);

@@ -1,4 +1,5 @@
-// A stand-in for NVIDIA's cuBLASLt, whose products do nothing. The environment decides what goes wrong:
+// A stand-in for NVIDIA's cuBLASLt, whose products do nothing; those in FP8 take multiples of 16 alone. The environment
+// decides what goes wrong:
 //
 //   OCTET_STANDIN_CUBLASLT=120400    the version that it says it is of (default 130100)
 //   OCTET_STANDIN_FAIL_PRODUCT=5     the fifth product fails
@@ -46,8 +47,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t, cublasLtMatm
                                               std::size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType, std::uint64_t, std::uint64_t,
-                                          std::int64_t) {
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, std::uint64_t rows,
+                                          std::uint64_t cols, std::int64_t) {
+  const bool fp8 = type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+  if (fp8 && (rows % 16 != 0 || cols % 16 != 0)) return CUBLAS_STATUS_NOT_SUPPORTED;
   *layout = some<cublasLtMatrixLayout_t>();
   return CUBLAS_STATUS_SUCCESS;
 }

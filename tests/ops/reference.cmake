@@ -1,6 +1,9 @@
 # The oracle's own checks and the op table's.
 octet_test(NAME op_shapes SOURCES op_shapes_test.cpp USES octet_ops RELEASE_ONLY)
 octet_test(NAME executor SOURCES executor_test.cpp USES octet_ops)
+if(OCTET_CUDA_FOUND)
+  octet_test(NAME gpu_products SOURCES gpu_products_test.cpp USES octet_ops)
+endif()
 octet_test(NAME rope_table SOURCES rope_table_test.cpp USES octet_ops RELEASE_ONLY)
 octet_test(NAME gradient_ops SOURCES gradient_ops_test.cpp USES octet_reference RELEASE_ONLY)
 octet_test(NAME gradient_llama SOURCES gradient_llama_test.cpp USES octet_reference RELEASE_ONLY)

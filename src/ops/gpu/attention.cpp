@@ -8,6 +8,7 @@
 #include "kernels/arguments.h"
 #include "kernels/attention_layout.h"
 #include "ops/gpu/entries.h"
+#include "ops/gpu/gpu_backend.h"
 #include "ops/gpu/gpu_device.h"
 
 namespace octet::ops::gpu {
@@ -35,14 +36,27 @@ void check_shape(const AttentionShape& shape) {
         "sequences are counted in 32 bits");
 }
 
+octet::gpu::AttentionShape library_shape(const AttentionShape& shape, float scale) {
+  return {shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, scale};
+}
+
 /// The library, where it may know the shape. It needs vectors, and no version knows sequences of a single token in both
 /// directions.
-AttentionLibrary* library_for(const Device& device, const AttentionShape& shape) {
+AttentionLibrary* candidate(const Device& device, const AttentionShape& shape) {
   return has_vectors(shape) && shape.seq_len > 1 ? gpu(device).attention() : nullptr;
 }
 
-octet::gpu::AttentionShape library_shape(const AttentionShape& shape, float scale) {
-  return {shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, scale};
+/// The library, where it computes the op; null where own kernels do. In a plan, pointers are null, which are aligned.
+AttentionLibrary* library_for(const Device& device, const AttentionForward& op) {
+  AttentionLibrary* library = candidate(device, op.shape);
+  if (library == nullptr || !all_aligned(op.qkv, op.out)) return nullptr;
+  return library->forward_workspace(library_shape(op.shape, op.scale)) ? library : nullptr;
+}
+
+AttentionLibrary* library_for(const Device& device, const AttentionBackward& op) {
+  AttentionLibrary* library = candidate(device, op.shape);
+  if (library == nullptr || !all_aligned(op.qkv, op.out, op.dout, op.dqkv)) return nullptr;
+  return library->backward_workspace(library_shape(op.shape, op.scale)) ? library : nullptr;
 }
 
 kernels::AttentionSizes sizes_of(const AttentionShape& shape, float scale) {
@@ -132,7 +146,7 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
 std::size_t attention_forward_workspace(const Device& device, const AttentionForward& op) {
   check_shape(op.shape);
   if (op.shape.rows() == 0) return 0;
-  AttentionLibrary* library = library_for(device, op.shape);
+  AttentionLibrary* library = library_for(device, op);
   if (library == nullptr) return 0;
   return library->forward_workspace(library_shape(op.shape, op.scale)).value_or(0);
 }
@@ -140,12 +154,9 @@ std::size_t attention_forward_workspace(const Device& device, const AttentionFor
 void attention_forward(Device& device, const AttentionForward& op, Workspace workspace) {
   check_shape(op.shape);
   if (op.shape.rows() == 0) return;
-  AttentionLibrary* library = library_for(device, op.shape);
-  const auto shape = library_shape(op.shape, op.scale);
-  if (library == nullptr || !library->forward_workspace(shape) || !all_aligned(op.qkv, op.out)) {
-    return run_own_forward(device, op);
-  }
-  library->forward(shape, {op.qkv, op.out, op.lse}, workspace.data());
+  AttentionLibrary* library = library_for(device, op);
+  if (library == nullptr) return run_own_forward(device, op);
+  library->forward(library_shape(op.shape, op.scale), {op.qkv, op.out, op.lse}, workspace.data());
   gpu(device).count_launch();
 }
 
@@ -154,7 +165,7 @@ std::size_t attention_backward_workspace(const Device& device, const AttentionBa
   if (op.shape.rows() == 0) return 0;
   WorkspaceCutter cutter;
   (void)cutter.take<float>(op.shape.rows() * op.shape.heads);  // delta, if own kernels run
-  AttentionLibrary* library = library_for(device, op.shape);
+  AttentionLibrary* library = library_for(device, op);
   if (library == nullptr) return cutter.used();
   return std::max(cutter.used(), library->backward_workspace(library_shape(op.shape, op.scale)).value_or(0));
 }
@@ -162,13 +173,22 @@ std::size_t attention_backward_workspace(const Device& device, const AttentionBa
 void attention_backward(Device& device, const AttentionBackward& op, Workspace workspace) {
   check_shape(op.shape);
   if (op.shape.rows() == 0) return;
-  AttentionLibrary* library = library_for(device, op.shape);
-  const auto shape = library_shape(op.shape, op.scale);
-  if (library == nullptr || !library->backward_workspace(shape) || !all_aligned(op.qkv, op.out, op.dout, op.dqkv)) {
-    return run_own_backward(device, op, reinterpret_cast<float*>(workspace.data()));
-  }
-  library->backward(shape, {op.qkv, op.out, op.dout, op.lse, op.dqkv}, workspace.data());
+  AttentionLibrary* library = library_for(device, op);
+  if (library == nullptr) return run_own_backward(device, op, reinterpret_cast<float*>(workspace.data()));
+  library->backward(library_shape(op.shape, op.scale), {op.qkv, op.out, op.dout, op.lse, op.dqkv}, workspace.data());
   gpu(device).count_launch();
 }
 
 }  // namespace octet::ops::gpu
+
+namespace octet::ops {
+
+bool library_computes(const Backend& backend, const AttentionForward& op) {
+  return gpu::library_for(backend.device(), op) != nullptr;
+}
+
+bool library_computes(const Backend& backend, const AttentionBackward& op) {
+  return gpu::library_for(backend.device(), op) != nullptr;
+}
+
+}  // namespace octet::ops

@@ -26,6 +26,10 @@ struct GpuOptions {
 /// the environment overrides an automatic choice.
 [[nodiscard]] std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options = {});
 
+/// Whether the vendor's library computes the op on a GPU's backend; own kernels do where it has none for the shape.
+[[nodiscard]] bool library_computes(const Backend& backend, const AttentionForward& op);
+[[nodiscard]] bool library_computes(const Backend& backend, const AttentionBackward& op);
+
 /// An NVIDIA GPU that was found.
 struct FoundGpu {
   std::string name;         ///< as runtime.device has it: "cuda:0"

@@ -17,7 +17,8 @@ const char* refuse_gemm(const Gemm& op) {
   if (is_foreign(op.a.dtype) || is_foreign(op.b.dtype)) return kForeignFormat;
   if (!op.is_fp8()) return nullptr;
   if (op.a.axis == ScaleAxis::none || op.b.axis == ScaleAxis::none) return "codes come without scales";
-  if (op.m % 16 != 0 || op.n % 16 != 0 || op.k % 16 != 0) {
+  // Rows of A are filled up to a multiple, as those of a single token are, but not where D is added to.
+  if (op.n % 16 != 0 || op.k % 16 != 0 || (op.accumulate && op.m % 16 != 0)) {
     return "FP8 products take multiples of 16 only: of N, of K and of the tokens of a micro-batch";
   }
   if (op.a.dtype == DType::e5m2 && op.b.dtype == DType::e5m2) return "one side of an FP8 product must be e4m3";
