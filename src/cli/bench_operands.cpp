@@ -153,7 +153,7 @@ void Operands::bind(ops::AttentionBackward& op) {
 
 void Operands::bind(ops::SwigluForward& op) {
   op.gate_up = random<bf16>(op.rows * 2 * op.dim);
-  op.y = room<bf16>(op.rows * op.dim);
+  if (op.stored) op.y = room<bf16>(op.rows * op.dim);
   bind(op.codes, op.rows, op.dim);
   bind(op.columns, op.dim);
 }
@@ -172,9 +172,17 @@ void Operands::bind(ops::SwigluBackwardCast& op) {
   backend_.run(measure, workspace(measure));
   op.gate_up = measure.gate_up;
   op.dy = measure.dy;
-  op.transposed.codes = room<std::uint8_t>(op.rows * 2 * op.dim);
-  op.transposed.scale_inverse = room<float>(2 * op.dim);
-  op.transposed.amax = measure.columns.amax;
+  bind(op.transposed, measure.columns, op.rows, 2 * op.dim);
+  if (!op.activated.wanted) return;
+  ops::SwigluForward forward{op.gate_up, nullptr, {}, {room<bf16>(op.dim), true}, op.rows, op.dim, false};
+  backend_.run(forward, workspace(forward));
+  bind(op.activated, forward.columns, op.rows, op.dim);
+}
+
+void Operands::bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols) {
+  codes.codes = room<std::uint8_t>(rows * cols);
+  codes.scale_inverse = room<float>(cols);
+  codes.amax = maxima.amax;
 }
 
 void Operands::bind(ops::QuantizeRows& op) {

@@ -31,7 +31,7 @@ class Operands {
   void bind(ops::AttentionBackward& op);  ///< of a forward pass
   void bind(ops::SwigluForward& op);
   void bind(ops::SwigluBackward& op);
-  void bind(ops::SwigluBackwardCast& op);  ///< under the maxima of its gradient
+  void bind(ops::SwigluBackwardCast& op);  ///< under the maxima of what it casts
   void bind(ops::QuantizeRows& op);
   void bind(ops::Maxima& op);
   void bind(ops::Cast& op);  ///< under the maxima of its input
@@ -58,6 +58,7 @@ class Operands {
 
   void bind(ops::RowCodes& codes, Index rows, Index cols);
   void bind(ops::ColumnMaxima& columns, Index cols);
+  void bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols);
   void bind(ops::CastLayout& layout, Index outer, Index contraction);
   void bind(ops::GemmOperand& side, Index outer, Index contraction);
 

@@ -125,7 +125,7 @@ struct AttentionBackward {
 
 struct SwigluForward {
   const bf16* gate_up;  // [rows, 2 dim]
-  bf16* y;              // [rows, dim]
+  bf16* y;              // [rows, dim], optional
   Measured measured;    // of y
   std::int64_t rows;
   int dim;
@@ -190,11 +190,12 @@ struct CastTiles {
   bool rows_aligned;        // rows of transposed codes start at multiples of 16 bytes
 };
 
-/// Transposed codes of the gradient that SwigluBackward computes.
+/// Transposed codes of the gradient that SwigluBackward computes, and of what SwigluForward made.
 struct SwigluBackwardCast {
   const bf16* gate_up;  // [rows, 2 dim]
   const bf16* dy;       // [rows, dim]
   CastSide transposed;  // [2 dim, rows], under amax
+  CastSide activated;   // the same of y [rows, dim]
   std::int64_t rows;
   int dim;
   fp8::ScaleRule rule;

@@ -1,6 +1,6 @@
-// SwiGLU, forward and backward. A row stays in a block's registers: 4 (gate, up) + 2 (y) + 1 (codes) bytes an element
-// of y forward; 4 + 2 (dy) + 4 (dgate, dup; where they are stored) + 2 (codes) backward. The transposed codes of a
-// gradient that is not stored are made of the same operands: 4 + 2 + 2 (codes) bytes.
+// SwiGLU, forward and backward. A row stays in a block's registers: 4 (gate, up) + 2 (y; where it is stored) + 1
+// (codes) bytes an element of y forward; 4 + 2 (dy) + 4 (dgate, dup; where they are stored) + 2 (codes) backward. The
+// transposed codes of what is not stored are made of the same operands: 4 + 2 + 2 (codes) + 1 (of y) bytes.
 #include "kernels/cast_tiles.h"
 #include "kernels/measured.h"
 
@@ -20,6 +20,10 @@ struct Sigmoid {
     complement = x > 0 ? smaller : larger;
   }
 };
+
+OCTET_DEVICE float silu_times(float gate, const Sigmoid& of_gate, float up) {
+  return gate * of_gate.value * up;
+}
 
 /// y = silu(gate) * up, in the registers of gate.
 template <fp8::Format F, int V>
@@ -42,10 +46,10 @@ OCTET_DEVICE void forward(const SwigluForward& a) {
     next_gate.take(a.gate_up + r * 2 * a.dim, place, y);
     next_up.take(a.gate_up + r * 2 * a.dim + a.dim, place, up);
     ask(r + block_count());
-    const auto silu_up = [&](int i) { return y.at(i) * Sigmoid(y.at(i)).value * up.at(i); };
+    const auto silu_up = [&](int i) { return silu_times(y.at(i), Sigmoid(y.at(i)), up.at(i)); };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) y.set_pair(i, silu_up(i), silu_up(i + 1));
-    y.store(a.y + r * a.dim, place);
+    if (a.y != nullptr) y.store(a.y + r * a.dim, place);
     leave_row<F, V>(a.measured, y, place, r, columns, maxima);
   }
   columns.store(a.measured.column_partials, a.dim, 0, place);
@@ -55,8 +59,7 @@ OCTET_DEVICE void forward(const SwigluForward& a) {
 struct GateGradient {
   float dgate, dup;
 
-  OCTET_DEVICE GateGradient(float gate, float up, float dy) {
-    const Sigmoid s(gate);
+  OCTET_DEVICE GateGradient(float gate, const Sigmoid& s, float up, float dy) {
     // Written as fused where it may be, so that whoever makes a gradient once more gets the same bits.
     dgate = dy * up * (s.value * fmaf(gate, s.complement, 1.0F));
     dup = dy * (gate * s.value);
@@ -92,8 +95,8 @@ OCTET_DEVICE void backward(const SwigluBackward& a) {
     ask(r + block_count());
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) {
-      const GateGradient low(dgate.at(i), dup.at(i), dy.at(i));
-      const GateGradient high(dgate.at(i + 1), dup.at(i + 1), dy.at(i + 1));
+      const GateGradient low(dgate.at(i), Sigmoid(dgate.at(i)), dup.at(i), dy.at(i));
+      const GateGradient high(dgate.at(i + 1), Sigmoid(dgate.at(i + 1)), dup.at(i + 1), dy.at(i + 1));
       dgate.set_pair(i, low.dgate, high.dgate);
       dup.set_pair(i, low.dup, high.dup);
     }
@@ -151,32 +154,42 @@ struct EightOperands {
     dy = load_some(a.dy + (part.row + r) * a.dim + part.col, count);
   }
 
-  /// Rounded to bf16, as `backward` rounds them.
-  OCTET_DEVICE void differentiate(Vector& dgate, Vector& dup) const {
+  /// Rounded to bf16, as `backward` and `forward` round them.
+  OCTET_DEVICE void evaluate(Vector& dgate, Vector& dup, Vector& y) const {
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-      const GateGradient low(low_half(gate.words[w]), low_half(up.words[w]), low_half(dy.words[w]));
-      const GateGradient high(high_half(gate.words[w]), high_half(up.words[w]), high_half(dy.words[w]));
+      const float low_gate = low_half(gate.words[w]);
+      const float high_gate = high_half(gate.words[w]);
+      const float low_up = low_half(up.words[w]);
+      const float high_up = high_half(up.words[w]);
+      const Sigmoid low_sigmoid(low_gate);
+      const Sigmoid high_sigmoid(high_gate);
+      const GateGradient low(low_gate, low_sigmoid, low_up, low_half(dy.words[w]));
+      const GateGradient high(high_gate, high_sigmoid, high_up, high_half(dy.words[w]));
       dgate.words[w] = to_bf16x2(low.dgate, high.dgate);
       dup.words[w] = to_bf16x2(low.dup, high.dup);
+      y.words[w] = to_bf16x2(silu_times(low_gate, low_sigmoid, low_up), silu_times(high_gate, high_sigmoid, high_up));
     }
   }
 };
 
-/// The first threads make scales of the tile's columns of dgate, the next of its columns of dup.
+/// The first threads make scales of the tile's columns of dgate, the next of its columns of dup, the next of those of
+/// y.
 OCTET_DEVICE ScaleMaker maker_of(const SwigluBackwardCast& a, const TilePlace& tile) {
-  const int half = thread_index() / kTileCols;
+  const int part = thread_index() / kTileCols;
   const int col = tile.first_col + thread_index() % kTileCols;
-  if (half > 1 || col >= a.dim) return {};
-  return {a.transposed, half * a.dim + col, Index{2} * a.dim, tile.first_row == 0};
+  if (part > 2 || col >= a.dim) return {};
+  if (part == 2) return {a.activated, col, a.dim, tile.first_row == 0};
+  return {a.transposed, part * a.dim + col, Index{2} * a.dim, tile.first_row == 0};
 }
 
-/// Tiles of dgate and of dup, made together and each transposed.
+/// Tiles of dgate, of dup and of y, made together and each transposed.
 template <fp8::Format F>
 OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
   OCTET_SHARED TransposedTile dgate_tile;
   OCTET_SHARED TransposedTile dup_tile;
-  OCTET_SHARED float scales[2 * kTileCols];  // of dgate, then of dup
+  OCTET_SHARED TransposedTile y_tile;
+  OCTET_SHARED float scales[3 * kTileCols];  // of dgate, then of dup, then of y
   OperandsAhead& ahead = *static_cast<OperandsAhead*>(dynamic_shared());
   std::uint8_t* dup_codes = a.transposed.codes + a.dim * a.rows;
   int tile = block_index();
@@ -186,25 +199,28 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
   for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
   while (tile < a.tiles) {
     const float scale = maker.make(a.rule);
-    if (thread_index() < 2 * kTileCols) scales[thread_index()] = scale;
+    if (thread_index() < 3 * kTileCols) scales[thread_index()] = scale;
     tile += block_count();
     const TilePlace next(a.tiles_across, tile);
     TileValues dgate;
     TileValues dup;
+    TileValues y;
     finish_copies();
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
       const EightOperands operands(a, ahead, TilePart(place), r);
       ahead.ask(a, TilePart(next), r);
-      operands.differentiate(dgate.rows[r], dup.rows[r]);
+      operands.evaluate(dgate.rows[r], dup.rows[r], y.rows[r]);
     }
     maker = maker_of(a, next);
     sync_block();  // the scales are there, and the codes of the tile before have left
     dgate_tile.fill<F>(dgate, scales);
     dup_tile.fill<F>(dup, scales + kTileCols);
+    if (a.activated.codes != nullptr) y_tile.fill<F>(y, scales + 2 * kTileCols);
     sync_block();
     dgate_tile.store(a.transposed.codes, place, a.rows, a.dim, a.rows_aligned);
     dup_tile.store(dup_codes, place, a.rows, a.dim, a.rows_aligned);
+    if (a.activated.codes != nullptr) y_tile.store(a.activated.codes, place, a.rows, a.dim, a.rows_aligned);
     place = next;
   }
 }

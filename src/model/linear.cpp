@@ -13,6 +13,10 @@ ops::GemmOperand bf16_operand(const Tensor& x, bool transposed) {
   return {.data = x.ptr<bf16>(), .transposed = transposed};
 }
 
+bool is_by_row(const fp8::Operand& operand) {
+  return operand.scale_axis == ops::ScaleAxis::row;
+}
+
 bf16* amax_or_null(const Buffer& amax) {
   return amax ? amax.ptr<bf16>() : nullptr;
 }
@@ -69,17 +73,28 @@ void Linear::expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand&
 }
 
 bool Linear::reads_gradient_as_codes() const {
-  const auto by_row = [](const fp8::Operand& form) { return form.scale_axis == ops::ScaleAxis::row; };
-  return by_row(precision_.recipe->dgrad.left) && by_row(precision_.recipe->wgrad.left);
+  return is_by_row(precision_.recipe->dgrad.left) && is_by_row(precision_.recipe->wgrad.left);
+}
+
+bool Linear::reads_input_as_codes() const {
+  return saved_input_ == SavedInput::codes && is_by_row(precision_.recipe->forward.left) &&
+         is_by_row(precision_.recipe->wgrad.right);
+}
+
+ops::ColumnCodes Linear::expect_columns(Memory& memory, std::string_view what, const fp8::Operand& form,
+                                        std::int64_t tokens, std::int64_t cols, LinearOperand& operand) const {
+  operand.columns = make_codes(memory, what, form, cols, tokens);
+  return {static_cast<std::uint8_t*>(operand.columns.codes.tensor().raw()), operand.columns.scale_inverse.ptr<float>(),
+          operand.column_amax.ptr<bf16>(), precision_.rule(form.precision), true};
 }
 
 ops::ColumnCodes Linear::expect_gradient_columns(Memory& memory, LinearOperand& gradient) const {
-  const fp8::Operand& form = precision_.recipe->wgrad.left;
-  const Tensor& values = gradient.values.tensor();
-  gradient.columns = make_codes(memory, "gradient_codes_transposed", form, values.cols(), values.rows());
-  return {static_cast<std::uint8_t*>(gradient.columns.codes.tensor().raw()),
-          gradient.columns.scale_inverse.ptr<float>(), gradient.column_amax.ptr<bf16>(),
-          precision_.rule(form.precision)};
+  const std::int64_t tokens = gradient.values.tensor().rows();
+  return expect_columns(memory, "gradient_codes_transposed", precision_.recipe->wgrad.left, tokens, n_, gradient);
+}
+
+ops::ColumnCodes Linear::expect_input_columns(Memory& memory, std::int64_t tokens, LinearOperand& input) const {
+  return expect_columns(memory, "input_codes_transposed", precision_.recipe->wgrad.right, tokens, k_, input);
 }
 
 // ---- casts of activations and gradients -----------------------------------------------------------------------------

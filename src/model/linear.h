@@ -84,6 +84,11 @@ class Linear {
   [[nodiscard]] bool reads_gradient_as_codes() const;
   /// Room for those transposed codes of a gradient whose maxima are known, and what to hand to the op that makes them.
   [[nodiscard]] ops::ColumnCodes expect_gradient_columns(Memory& memory, LinearOperand& gradient) const;
+  /// Whether the forward product and wgrad both read codes of this input under scales by row, and wgrad's may be made
+  /// as late as in backward: the same of the input.
+  [[nodiscard]] bool reads_input_as_codes() const;
+  /// The same of an input [tokens, k] whose values are gone.
+  [[nodiscard]] ops::ColumnCodes expect_input_columns(Memory& memory, std::int64_t tokens, LinearOperand& input) const;
   /// What to hand to the producer.
   [[nodiscard]] ops::RowCodes input_rows(const LinearOperand& input) const;
   [[nodiscard]] ops::RowCodes gradient_rows(const LinearOperand& gradient) const;
@@ -95,8 +100,12 @@ class Linear {
 
   /// y [tokens, n] bf16 = x W^T. Leaves of `x` what `use` says.
   void forward(ops::Executor& run, LinearOperand& x, const Tensor& y, InputUse use) const;
-  /// dx [tokens, k] bf16 = dy W, and dweight [n, k] = dy^T x, or += with `accumulate`, which asks for f32; without, it
-  /// may be bf16, to which the fp32 sum is rounded once. Drops the codes of both.
+  /// dx [tokens, k] bf16 = dy W. Drops the codes that it read.
+  void dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) const;
+  /// dweight [n, k] = dy^T x, or += with `accumulate`, which asks for f32; without, it may be bf16, to which the fp32
+  /// sum is rounded once. Drops x and the codes of dy.
+  void wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dweight, bool accumulate) const;
+  /// Both, in this order.
   void backward(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dx, const Tensor& dweight,
                 bool accumulate) const;
 
@@ -127,8 +136,8 @@ class Linear {
   [[nodiscard]] Codes forward_weight_codes(Memory& memory) const;
   [[nodiscard]] Codes dgrad_weight_codes(Memory& memory) const;
   void count(ops::Executor& run, LayerCast cast, const Tensor& x, const Codes& codes, const fp8::Operand& form) const;
-  void dgrad(ops::Executor& run, LinearOperand& dy, const Tensor& dx) const;
-  void wgrad(ops::Executor& run, LinearOperand& x, LinearOperand& dy, const Tensor& dweight, bool accumulate) const;
+  [[nodiscard]] ops::ColumnCodes expect_columns(Memory& memory, std::string_view what, const fp8::Operand& form,
+                                                std::int64_t tokens, std::int64_t cols, LinearOperand& operand) const;
 
   std::string name_;
   std::int64_t n_, k_;

@@ -208,25 +208,37 @@ void LlamaBlock::project_gate_up(ops::Executor& run, Pass pass, Saved& saved) co
   w13_.forward(run, saved.ffn_in, saved.gate_up.tensor(), use(pass, saving_.recompute.norm, saving_.recompute.gate_up));
 }
 
+/// Where SwigluBackwardCast runs, it reads gate and up anyway: the codes of w2's input, too, are then made there, and
+/// the input itself is never stored.
+bool LlamaBlock::casts_activated_in_backward(const ops::Executor& run) const {
+  return run.backend().device().recomputes_casts() && w13_.reads_gradient_as_codes() && w2_.reads_input_as_codes() &&
+         w13_.precision().recipe->wgrad.left.precision == w2_.precision().recipe->wgrad.right.precision;
+}
+
+InputUse LlamaBlock::activated_use(const ops::Executor& run, Pass pass) const {
+  return use(pass, saving_.recompute.swiglu || casts_activated_in_backward(run), false);
+}
+
 void LlamaBlock::activate(ops::Executor& run, Pass pass, Saved& saved) const {
   const std::int64_t tokens = saved.gate_up.tensor().rows();
   saved.activated.values = activation(run.memory(), "activated", tokens, config_.ffn_dim);
   ops::RowCodes rows;
   ops::ColumnMaxima columns;
   if (pass != Pass::again) {
-    w2_.expect_input(run.memory(), tokens, use(pass, saving_.recompute.swiglu, false), saved.activated);
+    w2_.expect_input(run.memory(), tokens, activated_use(run, pass), saved.activated);
     rows = w2_.input_rows(saved.activated);
     columns = Linear::columns(saved.activated);
   }
+  const bool stored = !casts_activated_in_backward(run) || run.observed() || w2_.is_watched();
   run(ops::SwigluForward{saved.gate_up.ptr<bf16>(), saved.activated.values.ptr<bf16>(), rows, columns, tokens,
-                         config_.ffn_dim});
+                         config_.ffn_dim, stored});
   if (pass == Pass::inference || (pass == Pass::training && saving_.recompute.gate_up)) saved.gate_up.reset();
   run.observe(name_ + ".feed_forward.activated", saved.activated.values.tensor());
 }
 
 Buffer LlamaBlock::project_down(ops::Executor& run, Pass pass, Saved& saved) const {
   Buffer delta = activation(run.memory(), "ffn_delta", saved.activated.values.tensor().rows(), config_.dim);
-  w2_.forward(run, saved.activated, delta.tensor(), use(pass, saving_.recompute.swiglu, false));
+  w2_.forward(run, saved.activated, delta.tensor(), activated_use(run, pass));
   return delta;
 }
 
@@ -246,7 +258,7 @@ void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const f
   if (recompute.stream) delta = project_out(run, Pass::again, saved);
   if (recompute.norm) ffn_norm(run, Pass::again, std::move(delta), saved);
   if (recompute.gate_up) project_gate_up(run, Pass::again, saved);
-  if (recompute.swiglu) activate(run, Pass::again, saved);
+  if (recompute.swiglu && !casts_activated_in_backward(run)) activate(run, Pass::again, saved);
 }
 
 // ---- backward -------------------------------------------------------------------------------------------------------
@@ -301,11 +313,11 @@ LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShap
 }
 
 /// The gradient takes the place of gate_up. Where w13 reads codes alone, a device may leave it unwritten: the
-/// transposed codes are made of the same operands. Whoever looks at values has them written in the end, in a place that
-/// the plan of the step has anyway.
-LinearOperand LlamaBlock::swiglu_backward(ops::Executor& run, const Tensor& dactivated, Buffer gate_up) const {
+/// transposed codes are made of the same operands, and those of w2's input with them. Whoever looks at values has them
+/// written in the end, in a place that the plan of the step has anyway.
+LinearOperand LlamaBlock::swiglu_backward(ops::Executor& run, const Tensor& dactivated, Saved& saved) const {
   Memory& memory = run.memory();
-  LinearOperand gradient{.values = std::move(gate_up)};
+  LinearOperand gradient{.values = std::move(saved.gate_up)};
   const std::int64_t tokens = gradient.values.tensor().rows();
   w13_.expect_gradient(memory, tokens, gradient);
   const bool as_codes = run.backend().device().recomputes_casts() && w13_.reads_gradient_as_codes();
@@ -314,7 +326,10 @@ LinearOperand LlamaBlock::swiglu_backward(ops::Executor& run, const Tensor& dact
   run(ops::SwigluBackward{place, dy, place, w13_.gradient_rows(gradient), Linear::columns(gradient), tokens,
                           config_.ffn_dim, !as_codes});
   if (as_codes) {
-    run(ops::SwigluBackwardCast{place, dy, w13_.expect_gradient_columns(memory, gradient), tokens, config_.ffn_dim});
+    const ops::ColumnCodes columns = w13_.expect_gradient_columns(memory, gradient);
+    ops::ColumnCodes activated;
+    if (casts_activated_in_backward(run)) activated = w2_.expect_input_columns(memory, tokens, saved.activated);
+    run(ops::SwigluBackwardCast{place, dy, columns, tokens, config_.ffn_dim, activated});
     if (run.observed() || w13_.is_watched()) {
       run(ops::SwigluBackward{place, dy, place, {}, {}, tokens, config_.ffn_dim});
     }
@@ -332,10 +347,10 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
   const std::int64_t ffn = config_.ffn_dim;
 
   Buffer dactivated = activation(memory, "dactivated", tokens, ffn);
-  w2_.backward(run, saved.activated, out, dactivated.tensor(), slab_.gradient(kW2), accumulate);
-
-  LinearOperand dgate_up = swiglu_backward(run, dactivated.tensor(), std::move(saved.gate_up));
+  w2_.dgrad(run, out, dactivated.tensor());
+  LinearOperand dgate_up = swiglu_backward(run, dactivated.tensor(), saved);
   dactivated.reset();
+  w2_.wgrad(run, saved.activated, out, slab_.gradient(kW2), accumulate);
 
   Buffer din = activation(memory, "dffn_in", tokens, dim);
   w13_.backward(run, saved.ffn_in, dgate_up, din.tensor(), slab_.gradient(kW13), accumulate);

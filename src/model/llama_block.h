@@ -46,7 +46,7 @@ class LlamaBlock {
     Buffer ffn_rstd;             // [1, T] f32
     LinearOperand ffn_in;        // [T, D]: into w13
     Buffer gate_up;              // [T, 2F] bf16
-    LinearOperand activated;     // [T, F]: into w2
+    LinearOperand activated;     // [T, F]: into w2; its maxima alone where backward makes the codes
   };
 
   /// Adds its parameters to `slab`, which is this block's own.
@@ -93,11 +93,13 @@ class LlamaBlock {
   [[nodiscard]] Buffer project_out(ops::Executor& run, Pass pass, Saved& saved) const;
   void ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta, Saved& saved) const;
   void project_gate_up(ops::Executor& run, Pass pass, Saved& saved) const;
+  [[nodiscard]] bool casts_activated_in_backward(const ops::Executor& run) const;
+  [[nodiscard]] InputUse activated_use(const ops::Executor& run, Pass pass) const;
   void activate(ops::Executor& run, Pass pass, Saved& saved) const;
   [[nodiscard]] Buffer project_down(ops::Executor& run, Pass pass, Saved& saved) const;
   void make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const;
 
-  [[nodiscard]] LinearOperand swiglu_backward(ops::Executor& run, const Tensor& dactivated, Buffer gate_up) const;
+  [[nodiscard]] LinearOperand swiglu_backward(ops::Executor& run, const Tensor& dactivated, Saved& saved) const;
   [[nodiscard]] ResidualGradient feed_forward_backward(ops::Executor& run, ResidualGradient out, Saved& saved,
                                                        bool accumulate) const;
   [[nodiscard]] LinearOperand attention_backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,

@@ -47,9 +47,10 @@ struct ColumnCodes {
   float* scale_inverse = nullptr;  // [cols]
   const bf16* amax = nullptr;      // [cols]
   fp8::ScaleRule rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
+  bool wanted = false;  // set in plans too
 
   [[nodiscard]] double bytes(std::int64_t rows, std::int64_t cols) const {
-    return static_cast<double>(rows * cols + cols * 6);
+    return wanted ? static_cast<double>(rows * cols + cols * 6) : 0;
   }
 };
 
@@ -227,17 +228,21 @@ struct AttentionDecode {
 
 // ---- feed-forward ---------------------------------------------------------------------------------------------------
 
-/// y = silu(gate) * up, gate = columns [0, F), up = columns [F, 2F). The row codes are those of the bf16 y.
+/// y = silu(gate) * up, gate = columns [0, F), up = columns [F, 2F). The row codes are those of the bf16 y. Where
+/// nobody reads that it need not be stored.
 struct SwigluForward {
   static constexpr std::string_view name = "swiglu";
   const bf16* gate_up;   // [T, 2F]
-  bf16* y;               // [T, F]
+  bf16* y;               // [T, F], untouched unless `stored`
   RowCodes codes;        // of y
   ColumnMaxima columns;  // of y
   std::int64_t rows, dim;
+  bool stored = true;
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 6); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 6) + codes.bytes(rows, dim); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim * (stored ? 6 : 4)) + codes.bytes(rows, dim);
+  }
 };
 
 /// The gradient in bf16, in the place of gate_up or elsewhere, and what is wanted beside it. Where nobody reads it in
@@ -258,18 +263,21 @@ struct SwigluBackward {
   }
 };
 
-/// Transposed codes of the gradient that SwigluBackward makes of the same operands, bit by bit. A column's scale needs
-/// all of it, hence a second pass; one that computes the gradient again moves less than one that reads what the first
-/// has stored.
+/// Transposed codes of the gradient that SwigluBackward makes of the same operands, bit by bit, and of what
+/// SwigluForward made of them. A column's scale needs all of it, hence a second pass; one that computes the values
+/// again moves less than one that reads what the first has stored, and what forward made does not wait for backward.
 struct SwigluBackwardCast {
   static constexpr std::string_view name = "swiglu_backward_cast";
   const bf16* gate_up;     // [T, 2F]
   const bf16* dy;          // [T, F]
   ColumnCodes transposed;  // of dgate_up [T, 2F]
   std::int64_t rows, dim;
+  ColumnCodes activated = {};  // of silu(gate) * up [T, F]
 
-  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 12); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * dim * 6) + transposed.bytes(rows, 2 * dim); }
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * (activated.wanted ? 14 : 12)); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim * 6) + transposed.bytes(rows, 2 * dim) + activated.bytes(rows, dim);
+  }
 };
 
 // ---- casts ----------------------------------------------------------------------------------------------------------

@@ -193,6 +193,9 @@ TEST(OpTableFaults, Swiglu) {
 
 TEST(OpTableFaults, SwigluBackwardCast) {
   expect_caught<SwigluBackwardCast>("codes transposed[", [](const SwigluBackwardCast& op) {
+    if (op.rows > 0 && op.activated.wanted) op.activated.codes[op.rows * op.dim - 1] ^= 0x10U;
+  });
+  expect_caught<SwigluBackwardCast>("codes transposed[", [](const SwigluBackwardCast& op) {
     if (op.rows > 0) op.transposed.codes[op.rows * 2 * op.dim - 1] ^= 0x10U;
   });
   expect_caught<SwigluBackwardCast>("codes transposed[", [](const SwigluBackwardCast& op) {  // those of dgate for dup

@@ -110,7 +110,7 @@ TEST(RowKernelsAccuracy, Swiglu) {
   const std::vector<bf16> dy = values.bf16s(dim);
   std::vector<bf16> y(1000);
   std::vector<bf16> dgate_up(2000);
-  best().swiglu_forward({gate_up.data(), y.data(), RowCodes{}, ColumnMaxima{}, 1, dim}, 0, 1, nullptr);
+  best().swiglu_forward({gate_up.data(), y.data(), RowCodes{}, ColumnMaxima{}, 1, dim}, 0, 1, nullptr, nullptr);
   best().swiglu_backward({gate_up.data(), dy.data(), dgate_up.data(), RowCodes{}, ColumnMaxima{}, 1, dim}, 0, 1,
                          nullptr, nullptr);
   for (std::size_t i = 0; i < 1000; ++i) {

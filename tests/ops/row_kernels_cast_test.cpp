@@ -275,13 +275,18 @@ TEST(RowKernelsCast, ProducersGiveTheCodesAndMaximaOfTheirOwnOutput) {
                                  0, rows, partial.data(), columns.data());
       });
       run_and_check(y, dim, " swiglu", [&](const RowCodes& codes) {
-        kernels.swiglu_forward({x.data(), y.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows, columns.data());
+        kernels.swiglu_forward({x.data(), y.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows, columns.data(),
+                               nullptr);
       });
       run_and_check(wide, 2 * dim, " swiglu backward", [&](const RowCodes& codes) {
         kernels.swiglu_backward({x.data(), dy.data(), wide.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows,
                                 columns.data(), nullptr);
       });
       std::vector<bf16> row(static_cast<std::size_t>(2 * dim));
+      run_and_check(y, dim, " swiglu, not stored", [&](const RowCodes& codes) {
+        kernels.swiglu_forward({x.data(), nullptr, codes, ColumnMaxima{}, rows, dim, false}, 0, rows, columns.data(),
+                               row.data());
+      });
       run_and_check(wide, 2 * dim, " swiglu backward, not stored", [&](const RowCodes& codes) {
         kernels.swiglu_backward({x.data(), dy.data(), nullptr, codes, ColumnMaxima{}, rows, dim, false}, 0, rows,
                                 columns.data(), row.data());
@@ -290,26 +295,34 @@ TEST(RowKernelsCast, ProducersGiveTheCodesAndMaximaOfTheirOwnOutput) {
   }
 }
 
-/// As a cast of the stored gradient, in ranges of columns that are no whole tiles.
-TEST(RowKernelsCast, TheGradientOfSwigluMadeAgainGivesTheCodesOfTheStoredOne) {
+/// As casts of the stored gradient and of the stored result, in ranges of columns that are no whole tiles.
+TEST(RowKernelsCast, SwigluAndItsGradientMadeAgainGiveTheCodesOfTheStoredOnes) {
   const Index rows = 70;
   const Index dim = 150;
   Values values(6);
   const std::vector<bf16> gate_up = values.specials(rows * 2 * dim, 100);
   const std::vector<bf16> dy = values.bf16s(rows * dim);
   std::vector<bf16> stored(gate_up.size());
+  std::vector<bf16> y(dy.size());
   for (const fp8::Format format : kFormats) {
     const auto rule = fp8::ScaleRule::of(format, true);
     for (const CpuIsa isa : levels_of_this_machine()) {
       const RowKernels& kernels = row_kernels(isa);
       kernels.swiglu_backward({gate_up.data(), dy.data(), stored.data(), {}, {}, rows, dim}, 0, rows, nullptr, nullptr);
+      kernels.swiglu_forward({gate_up.data(), y.data(), {}, {}, rows, dim}, 0, rows, nullptr, nullptr);
       const Codes by_column = scalar_cast_of_rows(transposed(stored, rows, 2 * dim), 2 * dim, rows, rule);
+      const Codes y_by_column = scalar_cast_of_rows(transposed(y, rows, dim), dim, rows, rule);
+      std::vector<float> scales = scales_of(by_column, rule);
+      std::ranges::copy(scales_of(y_by_column, rule), std::back_inserter(scales));
       std::vector<std::uint8_t> codes(stored.size(), 0xAA);
-      const SwigluBackwardCast op{gate_up.data(), dy.data(), {.codes = codes.data(), .rule = rule}, rows, dim};
+      std::vector<std::uint8_t> y_codes(y.size(), 0xAA);
+      const SwigluBackwardCast op{gate_up.data(), dy.data(), {.codes = codes.data(), .rule = rule},
+                                  rows,           dim,       {.codes = y_codes.data(), .rule = rule}};
       for (const auto& [begin, end] : {std::pair{0, 5}, {5, 70}, {70, 150}}) {
-        kernels.swiglu_backward_cast(op, scales_of(by_column, rule).data(), begin, end);
+        kernels.swiglu_backward_cast(op, scales.data(), begin, end);
       }
       EXPECT_EQ(codes, by_column.codes) << name(isa) << " " << fp8::name(format);
+      EXPECT_EQ(y_codes, y_by_column.codes) << name(isa) << " " << fp8::name(format);
     }
   }
 }

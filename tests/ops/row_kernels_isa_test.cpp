@@ -197,20 +197,23 @@ TEST(RowKernelsIsa, Swiglu) {
     Measured forward(kRows, dim);
     Measured backward(kRows, 2 * dim);
     kernels.swiglu_forward({gate_up.data(), y.data(), forward.in(fp8::Format::e4m3fn), {}, kRows, dim}, 0, kRows,
-                           forward.column_amax.data());
+                           forward.column_amax.data(), nullptr);
     kernels.swiglu_backward(
         {gate_up.data(), dy.data(), dgate_up.data(), backward.in(fp8::Format::e4m3fnuz), {}, kRows, dim}, 0, kRows,
         backward.column_amax.data(), nullptr);
     std::vector<std::uint8_t> turned = unwritten<std::uint8_t>(kRows * 2 * dim);
-    const std::vector<float> scales(static_cast<std::size_t>(2 * dim), 0x1p-3F);
-    kernels.swiglu_backward_cast({gate_up.data(), dy.data(), {.codes = turned.data()}, kRows, dim}, scales.data(), 0,
-                                 dim);
+    std::vector<std::uint8_t> turned_y = unwritten<std::uint8_t>(kRows * dim);
+    const std::vector<float> scales(static_cast<std::size_t>(3 * dim), 0x1p-3F);
+    kernels.swiglu_backward_cast(
+        {gate_up.data(), dy.data(), {.codes = turned.data()}, kRows, dim, {.codes = turned_y.data()}}, scales.data(), 0,
+        dim);
     Output output;
     output.add(y);
     add(output, forward);
     output.add(dgate_up);
     add(output, backward);
     output.add(turned);
+    output.add(turned_y);
     return output;
   });
 }

@@ -179,52 +179,70 @@ std::size_t attention_decode_workspace(const Device& device, const AttentionDeco
   return static_cast<std::size_t>(cpu(device).threads() * op.capacity) * sizeof(float);
 }
 
-std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& op) {
-  return op.columns.wanted ? ColumnFold::workspace(device, op.dim) : 0;
+/// Bytes of a row [cols] of an op's result that is not stored: each thread has one.
+std::size_t unstored_row_bytes(bool stored, Index cols) {
+  return stored ? 0 : padded(static_cast<std::size_t>(cols) * sizeof(bf16));
 }
 
-void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace) {
-  run_measured_rows<&RowKernels::swiglu_forward>(device, op, workspace, op.rows, op.dim, op.dim * 6, op.columns.amax);
+/// Of an op whose result [.., cols] may be measured, cast and not stored.
+template <typename Op>
+std::size_t storable_rows_workspace(const Device& device, const Op& op, Index cols) {
+  return static_cast<std::size_t>(cpu(device).threads()) * unstored_row_bytes(op.stored, cols) +
+         (op.columns.wanted ? ColumnFold::workspace(device, cols) : 0);
 }
 
-/// Bytes of a gradient's row that is not stored: each thread has one.
-std::size_t unstored_row_bytes(const SwigluBackward& op) {
-  return op.stored ? 0 : padded(static_cast<std::size_t>(2 * op.dim) * sizeof(bf16));
-}
-
-std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op) {
-  return static_cast<std::size_t>(cpu(device).threads()) * unstored_row_bytes(op) +
-         (op.columns.wanted ? ColumnFold::workspace(device, 2 * op.dim) : 0);
-}
-
-void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace) {
+/// Runs one over its rows, each of which moves `row_bytes`.
+template <auto kernel, typename Op>
+void run_storable_rows(Device& device, const Op& op, Workspace workspace, Index cols, Index row_bytes) {
   const CpuDevice& self = cpu(device);
-  const std::size_t row_bytes = unstored_row_bytes(op);
-  const Index grain = row_grain(op.dim * 10);
+  const std::size_t unstored_bytes = unstored_row_bytes(op.stored, cols);
+  const Index grain = row_grain(row_bytes);
   std::optional<ColumnFold> fold;
   if (op.columns.amax != nullptr) {
-    fold.emplace(self, workspace.subspan(static_cast<std::size_t>(self.threads()) * row_bytes), 2 * op.dim);
+    fold.emplace(self, workspace.subspan(static_cast<std::size_t>(self.threads()) * unstored_bytes), cols);
   }
   self.pool().run((op.rows + grain - 1) / grain, [&](Index chunk, int thread) {
-    auto* row = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * row_bytes);
-    self.kernels().swiglu_backward(op, chunk * grain, std::min(op.rows, (chunk + 1) * grain),
-                                   fold ? fold->of_thread(thread) : nullptr, row);
+    auto* unstored = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * unstored_bytes);
+    (self.kernels().*kernel)(op, chunk * grain, std::min(op.rows, (chunk + 1) * grain),
+                             fold ? fold->of_thread(thread) : nullptr, unstored);
   });
   if (fold) fold->write(op.columns.amax);
 }
 
+std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& op) {
+  return storable_rows_workspace(device, op, op.dim);
+}
+
+void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace) {
+  run_storable_rows<&RowKernels::swiglu_forward>(device, op, workspace, op.dim, op.dim * 6);
+}
+
+std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op) {
+  return storable_rows_workspace(device, op, 2 * op.dim);
+}
+
+void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace) {
+  run_storable_rows<&RowKernels::swiglu_backward>(device, op, workspace, 2 * op.dim, op.dim * 10);
+}
+
+/// The scales of columns, and their inverses.
+void make_scales(const ColumnCodes& codes, Index cols, float* scales) {
+  for (Index i = 0; i < cols; ++i) {
+    const RowScale scale = row_scale(codes.rule, codes.amax[i].bits);
+    scales[i] = scale.scale;
+    codes.scale_inverse[i] = scale.inverse;
+  }
+}
+
 std::size_t swiglu_backward_cast_workspace(const Device&, const SwigluBackwardCast& op) {
-  return static_cast<std::size_t>(2 * op.dim) * sizeof(float);
+  return static_cast<std::size_t>((op.activated.wanted ? 3 : 2) * op.dim) * sizeof(float);
 }
 
 void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
   auto* scales = reinterpret_cast<float*>(workspace.data());
-  for (Index i = 0; i < 2 * op.dim; ++i) {
-    const RowScale scale = row_scale(op.transposed.rule, op.transposed.amax[i].bits);
-    scales[i] = scale.scale;
-    op.transposed.scale_inverse[i] = scale.inverse;
-  }
+  make_scales(op.transposed, 2 * op.dim, scales);
+  if (op.activated.wanted) make_scales(op.activated, op.dim, scales + 2 * op.dim);
   parallel_ranges(self.pool(), op.dim, kColumnBlock / 2,
                   [&](Index begin, Index end) { self.kernels().swiglu_backward_cast(op, scales, begin, end); });
 }

@@ -39,9 +39,10 @@ std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& 
 void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const auto [launch, partials] = plan(device, op, cutter);
-  const bool aligned = rows_aligned(op.gate_up, op.dim) && is_aligned(op.y) && is_aligned(op.codes.codes);
+  bf16* y = op.stored ? op.y : nullptr;
+  const bool aligned = rows_aligned(op.gate_up, op.dim) && is_aligned(y) && is_aligned(op.codes.codes);
   gpu(device).launch(row_kernel("swiglu_forward", op.codes.rule.format(), launch), launch.shape,
-                     kernels::SwigluForward{op.gate_up, op.y, measured(op.codes, partials), op.rows,
+                     kernels::SwigluForward{op.gate_up, y, measured(op.codes, partials), op.rows,
                                             static_cast<int>(op.dim), aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
 }
@@ -68,17 +69,20 @@ void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspac
   constexpr unsigned kOperandsAhead = 3 * kTileRows * kTileCols * sizeof(bf16);
   const TileLaunch launch = tile_launch(op.rows, op.dim, kOperandsAhead);
   const ColumnCodes& codes = op.transposed;
+  const ColumnCodes& y = op.activated;
+  check(!y.wanted || y.rule.format() == codes.rule.format(), "one format for all codes");
   gpu(device).launch("swiglu_backward_cast_" + std::string(fp8::name(codes.rule.format())), launch.shape,
                      kernels::SwigluBackwardCast{op.gate_up,
                                                  op.dy,
                                                  {codes.codes, codes.amax, nullptr, codes.scale_inverse},
+                                                 {y.codes, y.amax, nullptr, y.scale_inverse},
                                                  op.rows,
                                                  static_cast<int>(op.dim),
                                                  codes.rule,
                                                  launch.tiles_across,
                                                  launch.tiles,
                                                  rows_aligned(op.gate_up, op.dim) && is_aligned(op.dy),
-                                                 rows_aligned(codes.codes, op.rows)});
+                                                 rows_aligned(codes.codes, op.rows) && is_aligned(y.codes)});
 }
 
 }  // namespace octet::ops::gpu

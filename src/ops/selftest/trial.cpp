@@ -52,7 +52,8 @@ ColumnCodes Trial::column_codes(const fp8::ScaleRule& rule, const std::vector<bf
   return {.codes = output<std::uint8_t>("codes transposed", rows * cols).data(),
           .scale_inverse = output<float>("scale_inverse transposed", cols).data(),
           .amax = input("column_amax", amax),
-          .rule = rule};
+          .rule = rule,
+          .wanted = true};
 }
 
 ColumnMaxima Trial::column_maxima(bool measured, Index cols) {

@@ -4,15 +4,14 @@
 
 namespace octet::ops::cpu::OCTET_ISA {
 
-void swiglu_forward(const SwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima) {
+void swiglu_forward(const SwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored) {
   const Index dim = op.dim;
   for (Index row = begin; row < end; ++row) {
     const bf16* gates = op.gate_up + row * 2 * dim;
     const bf16* ups = gates + dim;
-    bf16* y = op.y + row * dim;
+    bf16* y = op.stored ? op.y + row * dim : unstored;
     for (Index i = 0; i < dim; i += kLanes) {
-      const F32 gate = load(gates + i, dim - i);
-      store(y + i, gate * sigmoid(gate).value * load(ups + i, dim - i), dim - i);
+      store(y + i, silu_times(load(gates + i, dim - i), load(ups + i, dim - i)), dim - i);
     }
     if (op.codes.codes != nullptr) cast_row(y, dim, op.codes, row);
     if (column_maxima != nullptr) fold_columns(y, dim, column_maxima);

@@ -14,7 +14,7 @@ void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint
 void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial, std::uint16_t* column_maxima);
 void column_sums(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);
 
-void swiglu_forward(const SwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima);
+void swiglu_forward(const SwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
 void swiglu_backward(const SwigluBackward& op, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
 void swiglu_backward_cast(const SwigluBackwardCast& op, const float* scales, Index begin, Index end);
 

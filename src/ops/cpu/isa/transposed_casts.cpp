@@ -80,6 +80,20 @@ struct GradientRows {
   }
 };
 
+/// Or what SwiGLU made of the same gates.
+struct ActivatedRows {
+  const bf16* gate_up;  // [rows, 2 dim], from the first column of the block
+  Index dim, width;
+
+  [[gnu::always_inline]] const bf16* row(Index row, PaddedRow& padded) const {
+    const bf16* gates = gate_up + row * 2 * dim;
+    for (Index i = 0; i < width; i += kLanes) {  // loads give zeros beyond the width, of which SwiGLU makes zeros
+      store(padded + i, silu_times(load(gates + i, width - i), load(gates + dim + i, width - i)));
+    }
+    return padded;
+  }
+};
+
 /// Bytes of a and b in turn, from the lower or upper half of each 16 bytes.
 template <int half, std::size_t... byte>
 [[gnu::always_inline]] inline Bytes interleave(Bytes a, Bytes b, std::index_sequence<byte...>) {
@@ -213,7 +227,10 @@ void cast_transposed(const Cast& op, const float* row_scales, const float* colum
   }
 }
 
-void swiglu_backward_cast(const SwigluBackwardCast& op, const float* column_scales, Index begin, Index end) {
+namespace {
+
+/// Columns [begin, end) of dgate and of dup.
+void cast_gradient(const SwigluBackwardCast& op, const float* column_scales, Index begin, Index end) {
   std::uint8_t* dup_codes = op.transposed.codes + op.dim * op.rows;
   for (Index col = begin; col < end; col += kTileSize) {
     const Index width = smaller(end - col, kTileSize);
@@ -227,6 +244,25 @@ void swiglu_backward_cast(const SwigluBackwardCast& op, const float* column_scal
     const GradientRows rows{op.gate_up + col, op.dy + col, op.dim, width};
     with_format(op.transposed.rule.format(), [&](auto tag) { encode_block<tag.format>(block, rows, scales, {}); });
   }
+}
+
+/// The same columns of what was activated.
+void cast_activated(const SwigluBackwardCast& op, const float* column_scales, Index begin, Index end) {
+  for (Index col = begin; col < end; col += kTileSize) {
+    const Index width = smaller(end - col, kTileSize);
+    const ColumnBlock block{op.rows, {{op.activated.codes + col * op.rows, width}, {nullptr, 0}}};
+    float scales[kColumnBlock]{};
+    for (Index i = 0; i < width; ++i) scales[i] = column_scales[col + i];
+    const ActivatedRows rows{op.gate_up + col, op.dim, width};
+    with_format(op.activated.rule.format(), [&](auto tag) { encode_block<tag.format>(block, rows, scales, {}); });
+  }
+}
+
+}  // namespace
+
+void swiglu_backward_cast(const SwigluBackwardCast& op, const float* column_scales, Index begin, Index end) {
+  cast_gradient(op, column_scales, begin, end);
+  if (op.activated.codes != nullptr) cast_activated(op, column_scales + 2 * op.dim, begin, end);
 }
 
 }  // namespace octet::ops::cpu::OCTET_ISA

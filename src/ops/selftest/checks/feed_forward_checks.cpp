@@ -78,6 +78,12 @@ void OpCheck<SwigluForward>::run(Trial& trial, const SwigluCase& c) {
   trial.expect_bf16("y", y, reference::swiglu_forward(reference::widen(gate_up), c.rows, c.dim), kTiny);
   trial.expect_row_codes(codes, y, c.rows, c.dim);
   trial.expect_column_maxima(columns, y, c.rows, c.dim);
+
+  const RowCodes codes_alone = trial.row_codes(c.codes, c.measured.rows, c.rows, c.dim);
+  const ColumnMaxima columns_alone = trial.column_maxima(c.measured.columns, c.dim);
+  trial.run(SwigluForward{trial.input("gate_up", gate_up), nullptr, codes_alone, columns_alone, c.rows, c.dim, false});
+  trial.expect_row_codes(codes_alone, y, c.rows, c.dim);
+  trial.expect_column_maxima(columns_alone, y, c.rows, c.dim);
 }
 
 void OpCheck<SwigluBackward>::run(Trial& trial, const SwigluCase& c) {
@@ -98,10 +104,23 @@ void OpCheck<SwigluBackwardCast>::run(Trial& trial, const SwigluCase& c) {
   const ColumnCodes codes = trial.column_codes(*c.codes, amax, c.rows);
   trial.run(SwigluBackwardCast{gate_up, dy, codes, c.rows, c.dim});
   trial.expect_column_codes_near(codes, values.want, values.beyond, c.rows, cols);
+
+  const Vector want_y = reference::swiglu_forward(reference::widen(values.gate_up), c.rows, c.dim);
+  const auto y_amax = reference::column_maxima(round_to_bf16(want_y), c.rows, c.dim);
+  const ColumnCodes both = trial.column_codes(*c.codes, amax, c.rows);
+  const ColumnCodes activated = trial.column_codes(*c.codes, y_amax, c.rows);
+  trial.run(SwigluBackwardCast{gate_up, dy, both, c.rows, c.dim, activated});
+  trial.expect_column_codes_near(activated, want_y, kTiny, c.rows, c.dim);
+  if (trial.supports<SwigluForward>()) {
+    const auto y = trial.output<bf16>("y", c.rows * c.dim);
+    trial.run(SwigluForward{gate_up, y.data(), {}, {}, c.rows, c.dim});
+    trial.expect_column_codes(activated, y, c.rows, c.dim);
+  }
   if (!trial.supports<SwigluBackward>()) return;
   const auto dgate_up = trial.output<bf16>("dgate_up", c.rows * cols);
   trial.run(SwigluBackward{gate_up, dy, dgate_up.data(), {}, {}, c.rows, c.dim});
   trial.expect_column_codes(codes, dgate_up, c.rows, cols);
+  trial.expect_column_codes(both, dgate_up, c.rows, cols);
 }
 
 }  // namespace octet::ops::selftest
