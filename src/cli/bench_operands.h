@@ -25,6 +25,7 @@ class Operands {
   void bind(ops::EmbeddingForward& op);
   void bind(ops::EmbeddingBackward& op);
   void bind(ops::RmsNormForward& op);
+  void bind(ops::RmsNormForwardCast& op);  ///< under the maxima of what it makes
   void bind(ops::RmsNormBackward& op);
   void bind(ops::Rope& op);
   void bind(ops::AttentionForward& op);
@@ -58,6 +59,7 @@ class Operands {
 
   void bind(ops::RowCodes& codes, Index rows, Index cols);
   void bind(ops::ColumnMaxima& columns, Index cols);
+  void bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols);
   void bind(ops::CastLayout& layout, Index outer, Index contraction);
   void bind(ops::GemmOperand& side, Index outer, Index contraction);
 

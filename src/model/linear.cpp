@@ -9,6 +9,10 @@ bool is_fp8(const fp8::Operand& operand) {
   return operand.precision != fp8::Precision::bf16;
 }
 
+bool by_row(const fp8::Operand& operand) {
+  return operand.scale_axis == ops::ScaleAxis::row;
+}
+
 ops::GemmOperand bf16_operand(const Tensor& x, bool transposed) {
   return {.data = x.ptr<bf16>(), .transposed = transposed};
 }
@@ -68,18 +72,29 @@ void Linear::expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand&
   }
 }
 
+bool Linear::reads_input_as_codes(InputUse use) const {
+  if (!by_row(precision_.recipe->forward.left)) return false;
+  return use != InputUse::saved || (saves_codes(use) && by_row(precision_.recipe->wgrad.right));
+}
+
 bool Linear::reads_gradient_as_codes() const {
-  const auto by_row = [](const fp8::Operand& form) { return form.scale_axis == ops::ScaleAxis::row; };
   return by_row(precision_.recipe->dgrad.left) && by_row(precision_.recipe->wgrad.left);
 }
 
+ops::ColumnCodes Linear::expect_columns(Memory& memory, std::string_view what, const fp8::Operand& form,
+                                        LinearOperand& operand) const {
+  const Tensor& values = operand.values.tensor();
+  operand.columns = make_codes(memory, what, form, values.cols(), values.rows());
+  return {static_cast<std::uint8_t*>(operand.columns.codes.tensor().raw()), operand.columns.scale_inverse.ptr<float>(),
+          operand.column_amax.ptr<bf16>(), precision_.rule(form.precision)};
+}
+
+ops::ColumnCodes Linear::expect_input_columns(Memory& memory, LinearOperand& input) const {
+  return expect_columns(memory, "input_codes_transposed", precision_.recipe->wgrad.right, input);
+}
+
 ops::ColumnCodes Linear::expect_gradient_columns(Memory& memory, LinearOperand& gradient) const {
-  const fp8::Operand& form = precision_.recipe->wgrad.left;
-  const Tensor& values = gradient.values.tensor();
-  gradient.columns = make_codes(memory, "gradient_codes_transposed", form, values.cols(), values.rows());
-  return {static_cast<std::uint8_t*>(gradient.columns.codes.tensor().raw()),
-          gradient.columns.scale_inverse.ptr<float>(), gradient.column_amax.ptr<bf16>(),
-          precision_.rule(form.precision)};
+  return expect_columns(memory, "gradient_codes_transposed", precision_.recipe->wgrad.left, gradient);
 }
 
 // ---- casts of activations and gradients -----------------------------------------------------------------------------

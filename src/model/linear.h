@@ -79,6 +79,11 @@ class Linear {
   void expect_input(Memory& memory, std::int64_t tokens, InputUse use, LinearOperand& input) const;
   /// The same for the gradient [tokens, n] of this layer's output.
   void expect_gradient(Memory& memory, std::int64_t tokens, LinearOperand& gradient) const;
+  /// Whether products read codes of this input under scales by row alone, and with `saved` codes of its columns wait
+  /// for wgrad: a producer then need not store its values, if it also makes the transposed codes of what is saved.
+  [[nodiscard]] bool reads_input_as_codes(InputUse use) const;
+  /// Room for those transposed codes of an input whose maxima are known, and what to hand to the op that makes them.
+  [[nodiscard]] ops::ColumnCodes expect_input_columns(Memory& memory, LinearOperand& input) const;
   /// Whether dgrad and wgrad both read codes of this gradient under scales by row, hence nobody its values: a producer
   /// that also makes the transposed codes need not store them.
   [[nodiscard]] bool reads_gradient_as_codes() const;
@@ -119,6 +124,8 @@ class Linear {
                                  std::int64_t contraction) const;
   [[nodiscard]] Buffer make_amax(Memory& memory, std::string_view what, std::int64_t count) const;
   [[nodiscard]] ops::RowCodes producer(const LinearOperand& operand, const fp8::Operand& form) const;
+  [[nodiscard]] ops::ColumnCodes expect_columns(Memory& memory, std::string_view what, const fp8::Operand& form,
+                                                LinearOperand& operand) const;
   void quantize(ops::Executor& run, const fp8::Operand& form, const LinearOperand& operand) const;
   void make_rows(ops::Executor& run, std::string_view what, const fp8::Operand& form, bool columns_too,
                  LinearOperand& operand) const;

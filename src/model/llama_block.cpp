@@ -113,7 +113,7 @@ InputUse LlamaBlock::use(Pass pass, bool remade, bool product_too) const {
 }
 
 /// out = norm(in.x + in.delta), the sum in `sum` where there is a delta; beside it what `reader` wants, but for a
-/// second pass, whose casts take the maxima of the first.
+/// second pass, whose casts take the maxima of the first. Values may be left out as in swiglu_backward().
 void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const Tensor& gain, const Residual& in,
                            Buffer* sum, Buffer& rstd, const Linear& reader, LinearOperand& out) const {
   const std::int64_t tokens = in.x.tensor().rows();
@@ -125,9 +125,31 @@ void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const Te
     rows = reader.input_rows(out);
     columns = Linear::columns(out);
   }
+  const bool as_codes =
+      pass != Pass::again && run.backend().device().recomputes_casts() && reader.reads_input_as_codes(use);
   run(ops::RmsNormForward{in.x.ptr<bf16>(), has_delta ? in.delta.ptr<bf16>() : nullptr, gain.ptr<bf16>(),
                           has_delta ? sum->ptr<bf16>() : nullptr, out.values.ptr<bf16>(), rstd.ptr<float>(), rows,
-                          columns, tokens, config_.dim, config_.norm_eps, has_delta});
+                          columns, tokens, config_.dim, config_.norm_eps, has_delta, !as_codes});
+  if (!as_codes) return;
+  const bf16* x = has_delta ? sum->ptr<bf16>() : in.x.ptr<bf16>();
+  if (use == InputUse::saved) {
+    run(ops::RmsNormForwardCast{x, gain.ptr<bf16>(), rstd.ptr<float>(), reader.expect_input_columns(run.memory(), out),
+                                tokens, config_.dim});
+  }
+  if (run.observed() || reader.is_watched()) {
+    run(ops::RmsNormForward{x,
+                            nullptr,
+                            gain.ptr<bf16>(),
+                            nullptr,
+                            out.values.ptr<bf16>(),
+                            rstd.ptr<float>(),
+                            {},
+                            {},
+                            tokens,
+                            config_.dim,
+                            config_.norm_eps,
+                            false});
+  }
 }
 
 void LlamaBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const {

@@ -23,12 +23,12 @@ struct RowKernels {
 
   // rows [begin, end); column_maxima [cols], bits of bf16 magnitudes, are raised to those of these rows. Null where
   // nobody wants them, but never for `maxima`.
-  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*swiglu_forward)(const SwigluForward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*quantize_rows)(const QuantizeRows&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*maxima)(const Maxima&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*adamw)(const AdamW&, Index begin, Index end, std::uint16_t* column_maxima);
-  // a row that is not stored goes to `unstored` [2 F], null where all are
+  // a row that is not stored goes to `unstored` [cols], null where all are
+  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
   void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
   // also adds the sum of dy * xhat over these rows to partial [D], which the caller has zeroed
   void (*rmsnorm_backward)(const RmsNormBackward&, Index begin, Index end, float* partial,
@@ -39,7 +39,8 @@ struct RowKernels {
   void (*cast_as_stored)(const Cast&, const float* scales, Index begin, Index end);
   void (*cast_transposed)(const Cast&, const float* row_scales, const float* column_scales, Index begin, Index end);
 
-  // columns [begin, end) of dgate and of dup under scales [2 F]
+  // columns [begin, end), of dgate and of dup in the second, under scales [cols]
+  void (*rmsnorm_forward_cast)(const RmsNormForwardCast&, const float* scales, Index begin, Index end);
   void (*swiglu_backward_cast)(const SwigluBackwardCast&, const float* scales, Index begin, Index end);
 
   // columns [begin, end): all rows of them
