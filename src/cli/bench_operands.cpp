@@ -86,6 +86,12 @@ void Operands::bind(ops::CastLayout& layout, Index outer, Index contraction) {
   layout.scale_inverse = room<float>(outer);
 }
 
+void Operands::bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols) {
+  codes.codes = room<std::uint8_t>(rows * cols);
+  codes.scale_inverse = room<float>(cols);
+  codes.amax = maxima.amax;
+}
+
 void Operands::bind(ops::EmbeddingForward& op) {
   op.tokens = tokens(op.rows, op.vocab);
   op.table = random<bf16>(op.vocab * op.dim);
@@ -106,10 +112,25 @@ void Operands::bind(ops::RmsNormForward& op) {
     op.x_out = room<bf16>(count);
   }
   op.weight = random<bf16>(op.dim);
-  op.y = room<bf16>(count);
+  if (op.stored) op.y = room<bf16>(count);
   op.rstd = room<float>(op.rows);
   bind(op.codes, op.rows, op.dim);
   bind(op.columns, op.dim);
+}
+
+void Operands::bind(ops::RmsNormForwardCast& op) {
+  ops::RmsNormForward measure{};
+  measure.columns.wanted = true;
+  measure.rows = op.rows;
+  measure.dim = op.dim;
+  measure.eps = 1e-5F;
+  measure.stored = false;
+  bind(measure);
+  backend_.run(measure, workspace(measure));
+  op.x = measure.x;
+  op.weight = measure.weight;
+  op.rstd = measure.rstd;
+  bind(op.transposed, measure.columns, op.rows, op.dim);
 }
 
 void Operands::bind(ops::RmsNormBackward& op) {

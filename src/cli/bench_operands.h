@@ -25,6 +25,7 @@ class Operands {
   void bind(ops::EmbeddingForward& op);
   void bind(ops::EmbeddingBackward& op);
   void bind(ops::RmsNormForward& op);
+  void bind(ops::RmsNormForwardCast& op);  ///< under the maxima of what it makes
   void bind(ops::RmsNormBackward& op);
   void bind(ops::Rope& op);
   void bind(ops::AttentionForward& op);

@@ -41,7 +41,7 @@ struct RmsNormForward {
   const bf16* delta;   // [rows, dim], optional
   const bf16* weight;  // [dim]
   bf16* x_out;         // [rows, dim], with delta
-  bf16* y;             // [rows, dim]
+  bf16* y;             // [rows, dim], optional
   float* rstd;         // [rows]
   Measured measured;   // of y
   std::int64_t rows;
@@ -201,6 +201,20 @@ struct SwigluBackwardCast {
   fp8::ScaleRule rule;
   int tiles_across, tiles;  // of [rows, dim]; at least one
   bool aligned;             // rows of gate_up and dy start at multiples of 16 bytes
+  bool rows_aligned;        // rows of transposed codes do
+};
+
+/// Transposed codes of what RmsNormForward computes.
+struct RmsNormForwardCast {
+  const bf16* x;        // [rows, dim]
+  const bf16* weight;   // [dim]
+  const float* rstd;    // [rows]
+  CastSide transposed;  // [dim, rows], under amax
+  std::int64_t rows;
+  int dim;
+  fp8::ScaleRule rule;
+  int tiles_across, tiles;  // at least one
+  bool aligned;             // rows of x, and weight, start at multiples of 16 bytes
   bool rows_aligned;        // rows of transposed codes do
 };
 

@@ -1,6 +1,9 @@
 // RMSNorm, forward and backward. A block takes row after row; a row stays in its registers, so that each operand moves
-// once: 2 (x) + 2 (delta) + 2 (x_out) + 2 (y) + 1 (codes) bytes an element forward, 2 (dy) + 2 (x) + 2 (residual) +
-// 2 (dx) + 1 (codes) backward.
+// once: 2 (x) + 2 (delta) + 2 (x_out) + 2 (y; where it is stored) + 1 (codes) bytes an element forward, 2 (dy) + 2 (x)
+// + 2 (residual) + 2 (dx) + 1 (codes) backward. The transposed codes of a y that is not stored are made of x again: 2
+// (x)
+// + 1 (codes) bytes.
+#include "kernels/cast_tiles.h"
 #include "kernels/measured.h"
 
 namespace octet::kernels {
@@ -45,7 +48,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     for (int i = 0; i < 8 * V; i += 2) {
       y.set_pair(i, x.at(i) * rstd * y.at(i), x.at(i + 1) * rstd * y.at(i + 1));
     }
-    y.store(a.y + r * a.dim, place);
+    if (a.y != nullptr) y.store(a.y + r * a.dim, place);
     leave_row<F, V>(a.measured, y, place, r, columns, maxima);
   }
   columns.store(a.measured.column_partials, a.dim, 0, place);
@@ -105,6 +108,73 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
   dweight.store(a.weight_partials + Index{block_index()} * a.dim, place);
 }
 
+/// The next tile of x, under way to shared memory while a block casts the one before. A thread's part is asked for row
+/// by row, as soon as the row that lay in its place was read.
+struct XAhead {
+  Vector slots[4][kTileThreads];
+
+  OCTET_DEVICE void ask(const RmsNormForwardCast& a, const TilePart& part, int r) {
+    if (!a.aligned) return;
+    begin_copy<16>(&slots[r][thread_index()], a.x + (part.row + r) * a.dim + part.col, part.has(r, a.rows, a.dim));
+  }
+
+  /// Row r, which was asked for; where rows are not aligned it is read now.
+  [[nodiscard]] OCTET_DEVICE Vector take(const RmsNormForwardCast& a, const TilePart& part, int r) const {
+    if (a.aligned) return slots[r][thread_index()];
+    return load_some(a.x + (part.row + r) * a.dim + part.col, part.has(r, a.rows, a.dim) ? a.dim - part.col : 0);
+  }
+};
+
+/// Tiles of y = x * rstd * weight, rounded as `forward` rounds it, and transposed.
+template <fp8::Format F>
+OCTET_DEVICE void forward_cast(const RmsNormForwardCast& a) {
+  OCTET_SHARED TransposedTile transposed;
+  OCTET_SHARED float scales[kTileCols];
+  OCTET_SHARED XAhead ahead;
+  const auto maker_of = [&](const TilePlace& place) {
+    const int i = thread_index();
+    return i < kTileCols ? ScaleMaker(a.transposed, place.first_col + i, a.dim, place.first_row == 0) : ScaleMaker();
+  };
+  int tile = block_index();
+  TilePlace place(a.tiles_across, tile);
+  ScaleMaker maker = maker_of(place);
+#pragma unroll
+  for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
+  while (tile < a.tiles) {
+    const float scale = maker.make(a.rule);
+    if (thread_index() < kTileCols) scales[thread_index()] = scale;
+    const TilePart part(place);
+    float rstd[4];
+#pragma unroll
+    for (int r = 0; r < 4; ++r) rstd[r] = part.row + r < a.rows ? a.rstd[part.row + r] : 0.0F;
+    Vector weight{};
+    if (part.col < a.dim) {
+      weight = a.aligned ? load_16_bytes_again<Vector>(a.weight + part.col)
+                         : load_some(a.weight + part.col, a.dim - part.col);
+    }
+    tile += block_count();
+    const TilePlace next(a.tiles_across, tile);
+    TileValues y;
+    finish_copies();
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const Vector x = ahead.take(a, part, r);
+      ahead.ask(a, TilePart(next), r);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        y.rows[r].words[w] = to_bf16x2(low_half(x.words[w]) * rstd[r] * low_half(weight.words[w]),
+                                       high_half(x.words[w]) * rstd[r] * high_half(weight.words[w]));
+      }
+    }
+    maker = maker_of(next);
+    sync_block();  // the scales are there, and the codes of the tile before have left
+    transposed.fill<F>(y, scales);
+    sync_block();
+    transposed.store(a.transposed.codes, place, a.rows, a.dim, a.rows_aligned);
+    place = next;
+  }
+}
+
 }  // namespace
 }  // namespace octet::kernels
 
@@ -118,3 +188,8 @@ OCTET_ROW_KERNELS(rmsnorm_forward, RmsNormForward, forward)
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rmsnorm_backward, RmsNormBackward, backward, F, 4)
 OCTET_BACKWARD_KERNELS(e4m3fn)
 OCTET_BACKWARD_KERNELS(e5m2)
+
+// 64 registers, with which a multiprocessor runs four blocks.
+OCTET_DENSE_SIMPLE_KERNEL(256, 4, rmsnorm_forward_cast_e4m3fn, RmsNormForwardCast,
+                          forward_cast<octet::fp8::Format::e4m3fn>)
+OCTET_DENSE_SIMPLE_KERNEL(256, 4, rmsnorm_forward_cast_e5m2, RmsNormForwardCast, forward_cast<octet::fp8::Format::e5m2>)

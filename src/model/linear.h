@@ -84,10 +84,10 @@ class Linear {
   [[nodiscard]] bool reads_gradient_as_codes() const;
   /// Room for those transposed codes of a gradient whose maxima are known, and what to hand to the op that makes them.
   [[nodiscard]] ops::ColumnCodes expect_gradient_columns(Memory& memory, LinearOperand& gradient) const;
-  /// Whether the forward product and wgrad both read codes of this input under scales by row, and wgrad's may be made
-  /// as late as in backward: the same of the input.
+  /// The same of the input: whether the forward product and wgrad both read codes of it under scales by row. wgrad's
+  /// may then be made as late as in backward.
   [[nodiscard]] bool reads_input_as_codes() const;
-  /// The same of an input [tokens, k] whose values are gone.
+  /// Room for them, of an input [tokens, k] whose values are gone.
   [[nodiscard]] ops::ColumnCodes expect_input_columns(Memory& memory, std::int64_t tokens, LinearOperand& input) const;
   /// What to hand to the producer.
   [[nodiscard]] ops::RowCodes input_rows(const LinearOperand& input) const;

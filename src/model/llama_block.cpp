@@ -112,22 +112,41 @@ InputUse LlamaBlock::use(Pass pass, bool remade, bool product_too) const {
   return product_too ? InputUse::remade_for_product : InputUse::remade;
 }
 
+/// Whether the codes of an input that wgrad reads are made in backward, by a cast that computes the input again: it is
+/// never stored, and none of it waits for backward. A product that runs again reads its values, though.
+bool LlamaBlock::casts_later(const ops::Executor& run, const Linear& reader, bool product_again) const {
+  return run.backend().device().recomputes_casts() && reader.reads_input_as_codes() && !product_again;
+}
+
+InputUse LlamaBlock::norm_use(const ops::Executor& run, Pass pass, const Linear& reader, bool product_again) const {
+  return use(pass, saving_.recompute.norm || casts_later(run, reader, product_again), product_again);
+}
+
 /// out = norm(in.x + in.delta), the sum in `sum` where there is a delta; beside it what `reader` wants, but for a
 /// second pass, whose casts take the maxima of the first.
-void LlamaBlock::normalize(ops::Executor& run, Pass pass, InputUse use, const Tensor& gain, const Residual& in,
-                           Buffer* sum, Buffer& rstd, const Linear& reader, LinearOperand& out) const {
+void LlamaBlock::normalize(ops::Executor& run, Pass pass, const Tensor& gain, const Residual& in, Buffer* sum,
+                           Buffer& rstd, const Linear& reader, bool product_again, LinearOperand& out) const {
   const std::int64_t tokens = in.x.tensor().rows();
   const bool has_delta = static_cast<bool>(in.delta);
   ops::RowCodes rows;
   ops::ColumnMaxima columns;
   if (pass != Pass::again) {
-    reader.expect_input(run.memory(), tokens, use, out);
+    reader.expect_input(run.memory(), tokens, norm_use(run, pass, reader, product_again), out);
     rows = reader.input_rows(out);
     columns = Linear::columns(out);
   }
+  const bool stored =
+      pass == Pass::again || !casts_later(run, reader, product_again) || run.observed() || reader.is_watched();
   run(ops::RmsNormForward{in.x.ptr<bf16>(), has_delta ? in.delta.ptr<bf16>() : nullptr, gain.ptr<bf16>(),
                           has_delta ? sum->ptr<bf16>() : nullptr, out.values.ptr<bf16>(), rstd.ptr<float>(), rows,
-                          columns, tokens, config_.dim, config_.norm_eps, has_delta});
+                          columns, tokens, config_.dim, config_.norm_eps, has_delta, stored});
+}
+
+/// In backward, the codes that wgrad reads of a norm's output, from what the norm read.
+void LlamaBlock::cast_normalized(ops::Executor& run, const Tensor& x, const Tensor& gain, const Buffer& rstd,
+                                 const Linear& reader, LinearOperand& out) const {
+  const ops::ColumnCodes columns = reader.expect_input_columns(run.memory(), x.rows(), out);
+  run(ops::RmsNormForwardCast{x.ptr<bf16>(), gain.ptr<bf16>(), rstd.ptr<float>(), columns, x.rows(), config_.dim});
 }
 
 void LlamaBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const {
@@ -139,15 +158,15 @@ void LlamaBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Save
     saved.attention_rstd = memory.allocate(name_ + ".attention_rstd", DType::f32, 1, tokens, MemoryClass::activations);
   }
   saved.attention_in.values = activation(memory, "attention_in", tokens, config_.dim);
-  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.qkv), attention_gain_, in, &saved.x,
-            saved.attention_rstd, wqkv_, saved.attention_in);
+  normalize(run, pass, attention_gain_, in, &saved.x, saved.attention_rstd, wqkv_, saving_.recompute.qkv,
+            saved.attention_in);
   if (!has_delta && pass != Pass::again) saved.x = std::move(in.x);
   run.observe(name_ + ".attention_norm.output", saved.attention_in.values.tensor());
 }
 
 void LlamaBlock::project_qkv(ops::Executor& run, Pass pass, Saved& saved) const {
   saved.qkv = activation(run.memory(), "qkv", saved.attention_in.values.tensor().rows(), config_.qkv_cols());
-  wqkv_.forward(run, saved.attention_in, saved.qkv.tensor(), use(pass, saving_.recompute.norm, saving_.recompute.qkv));
+  wqkv_.forward(run, saved.attention_in, saved.qkv.tensor(), norm_use(run, pass, wqkv_, saving_.recompute.qkv));
 }
 
 /// Of queries and keys in qkv [T, C].
@@ -197,26 +216,24 @@ void LlamaBlock::ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta,
     saved.ffn_rstd = memory.allocate(name_ + ".ffn_rstd", DType::f32, 1, stream.rows(), MemoryClass::activations);
   }
   saved.ffn_in.values = activation(memory, "ffn_in", stream.rows(), config_.dim);
-  normalize(run, pass, use(pass, saving_.recompute.norm, saving_.recompute.gate_up), ffn_gain_, in, &saved.x_mid,
-            saved.ffn_rstd, w13_, saved.ffn_in);
+  normalize(run, pass, ffn_gain_, in, &saved.x_mid, saved.ffn_rstd, w13_, saving_.recompute.gate_up, saved.ffn_in);
   if (pass == Pass::inference) saved.x.reset();
   run.observe(name_ + ".ffn_norm.output", saved.ffn_in.values.tensor());
 }
 
 void LlamaBlock::project_gate_up(ops::Executor& run, Pass pass, Saved& saved) const {
   saved.gate_up = activation(run.memory(), "gate_up", saved.ffn_in.values.tensor().rows(), 2 * config_.ffn_dim);
-  w13_.forward(run, saved.ffn_in, saved.gate_up.tensor(), use(pass, saving_.recompute.norm, saving_.recompute.gate_up));
+  w13_.forward(run, saved.ffn_in, saved.gate_up.tensor(), norm_use(run, pass, w13_, saving_.recompute.gate_up));
 }
 
-/// Where SwigluBackwardCast runs, it reads gate and up anyway: the codes of w2's input, too, are then made there, and
-/// the input itself is never stored.
-bool LlamaBlock::casts_activated_in_backward(const ops::Executor& run) const {
-  return run.backend().device().recomputes_casts() && w13_.reads_gradient_as_codes() && w2_.reads_input_as_codes() &&
+/// The same of w2's input, which SwigluBackwardCast computes beside the gradient that it casts.
+bool LlamaBlock::casts_activated_later(const ops::Executor& run) const {
+  return casts_later(run, w2_, false) && w13_.reads_gradient_as_codes() &&
          w13_.precision().recipe->wgrad.left.precision == w2_.precision().recipe->wgrad.right.precision;
 }
 
 InputUse LlamaBlock::activated_use(const ops::Executor& run, Pass pass) const {
-  return use(pass, saving_.recompute.swiglu || casts_activated_in_backward(run), false);
+  return use(pass, saving_.recompute.swiglu || casts_activated_later(run), false);
 }
 
 void LlamaBlock::activate(ops::Executor& run, Pass pass, Saved& saved) const {
@@ -229,7 +246,7 @@ void LlamaBlock::activate(ops::Executor& run, Pass pass, Saved& saved) const {
     rows = w2_.input_rows(saved.activated);
     columns = Linear::columns(saved.activated);
   }
-  const bool stored = !casts_activated_in_backward(run) || run.observed() || w2_.is_watched();
+  const bool stored = !casts_activated_later(run) || run.observed() || w2_.is_watched();
   run(ops::SwigluForward{saved.gate_up.ptr<bf16>(), saved.activated.values.ptr<bf16>(), rows, columns, tokens,
                          config_.ffn_dim, stored});
   if (pass == Pass::inference || (pass == Pass::training && saving_.recompute.gate_up)) saved.gate_up.reset();
@@ -245,7 +262,9 @@ Buffer LlamaBlock::project_down(ops::Executor& run, Pass pass, Saved& saved) con
 /// What forward dropped, in forward's order. Nothing is measured again: casts take the maxima that stayed.
 void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const {
   const Recompute& recompute = saving_.recompute;
-  if (recompute.norm) attention_norm(run, Pass::again, {Buffer(nullptr, 0, saved.x.tensor()), {}}, saved);
+  if (recompute.norm && !casts_later(run, wqkv_, recompute.qkv)) {
+    attention_norm(run, Pass::again, {Buffer(nullptr, 0, saved.x.tensor()), {}}, saved);
+  }
   if (recompute.qkv) {
     project_qkv(run, Pass::again, saved);
     run(rope(saved.qkv.tensor(), shape, cos_sin));
@@ -256,9 +275,11 @@ void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const f
   }
   Buffer delta;
   if (recompute.stream) delta = project_out(run, Pass::again, saved);
-  if (recompute.norm) ffn_norm(run, Pass::again, std::move(delta), saved);
+  if (recompute.norm && !casts_later(run, w13_, recompute.gate_up)) {
+    ffn_norm(run, Pass::again, std::move(delta), saved);
+  }
   if (recompute.gate_up) project_gate_up(run, Pass::again, saved);
-  if (recompute.swiglu && !casts_activated_in_backward(run)) activate(run, Pass::again, saved);
+  if (recompute.swiglu && !casts_activated_later(run)) activate(run, Pass::again, saved);
 }
 
 // ---- backward -------------------------------------------------------------------------------------------------------
@@ -279,6 +300,9 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   dattention.reset();
 
   Buffer din = activation(memory, "dattention_in", tokens, dim);
+  if (casts_later(run, wqkv_, saving_.recompute.qkv)) {
+    cast_normalized(run, saved.x.tensor(), attention_gain_, saved.attention_rstd, wqkv_, saved.attention_in);
+  }
   wqkv_.backward(run, saved.attention_in, dqkv, din.tensor(), slab_.gradient(kWqkv), accumulate);
   dqkv = {};
 
@@ -328,7 +352,7 @@ LinearOperand LlamaBlock::swiglu_backward(ops::Executor& run, const Tensor& dact
   if (as_codes) {
     const ops::ColumnCodes columns = w13_.expect_gradient_columns(memory, gradient);
     ops::ColumnCodes activated;
-    if (casts_activated_in_backward(run)) activated = w2_.expect_input_columns(memory, tokens, saved.activated);
+    if (casts_activated_later(run)) activated = w2_.expect_input_columns(memory, tokens, saved.activated);
     run(ops::SwigluBackwardCast{place, dy, columns, tokens, config_.ffn_dim, activated});
     if (run.observed() || w13_.is_watched()) {
       run(ops::SwigluBackward{place, dy, place, {}, {}, tokens, config_.ffn_dim});
@@ -353,6 +377,9 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
   w2_.wgrad(run, saved.activated, out, slab_.gradient(kW2), accumulate);
 
   Buffer din = activation(memory, "dffn_in", tokens, dim);
+  if (casts_later(run, w13_, saving_.recompute.gate_up)) {
+    cast_normalized(run, saved.x_mid.tensor(), ffn_gain_, saved.ffn_rstd, w13_, saved.ffn_in);
+  }
   w13_.backward(run, saved.ffn_in, dgate_up, din.tensor(), slab_.gradient(kW13), accumulate);
   dgate_up = {};
 

@@ -37,7 +37,7 @@ class LlamaBlock {
   struct Saved {
     Buffer x;                    // [T, D] bf16: stream into the attention norm
     Buffer attention_rstd;       // [1, T] f32
-    LinearOperand attention_in;  // [T, D]: into wqkv
+    LinearOperand attention_in;  // [T, D]: into wqkv; of the inputs, maxima alone where backward makes their codes
     Buffer qkv;                  // [T, C] bf16, rotated
     Buffer attention_out;        // [T, D] bf16
     LinearOperand wo_in;         // [T, D]: a view of attention_out, and its maxima
@@ -46,7 +46,7 @@ class LlamaBlock {
     Buffer ffn_rstd;             // [1, T] f32
     LinearOperand ffn_in;        // [T, D]: into w13
     Buffer gate_up;              // [T, 2F] bf16
-    LinearOperand activated;     // [T, F]: into w2; its maxima alone where backward makes the codes
+    LinearOperand activated;     // [T, F]: into w2
   };
 
   /// Adds its parameters to `slab`, which is this block's own.
@@ -84,8 +84,12 @@ class LlamaBlock {
   enum class Pass : std::uint8_t { inference, training, again };
 
   [[nodiscard]] InputUse use(Pass pass, bool remade, bool product_too) const;
-  void normalize(ops::Executor& run, Pass pass, InputUse use, const Tensor& gain, const Residual& in, Buffer* sum,
-                 Buffer& rstd, const Linear& reader, LinearOperand& out) const;
+  [[nodiscard]] bool casts_later(const ops::Executor& run, const Linear& reader, bool product_again) const;
+  [[nodiscard]] InputUse norm_use(const ops::Executor& run, Pass pass, const Linear& reader, bool product_again) const;
+  void normalize(ops::Executor& run, Pass pass, const Tensor& gain, const Residual& in, Buffer* sum, Buffer& rstd,
+                 const Linear& reader, bool product_again, LinearOperand& out) const;
+  void cast_normalized(ops::Executor& run, const Tensor& x, const Tensor& gain, const Buffer& rstd,
+                       const Linear& reader, LinearOperand& out) const;
   void attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const;
   void project_qkv(ops::Executor& run, Pass pass, Saved& saved) const;
   [[nodiscard]] ops::Rope rope(const Tensor& qkv, const BatchShape& shape, const float* cos_sin) const;
@@ -93,7 +97,7 @@ class LlamaBlock {
   [[nodiscard]] Buffer project_out(ops::Executor& run, Pass pass, Saved& saved) const;
   void ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta, Saved& saved) const;
   void project_gate_up(ops::Executor& run, Pass pass, Saved& saved) const;
-  [[nodiscard]] bool casts_activated_in_backward(const ops::Executor& run) const;
+  [[nodiscard]] bool casts_activated_later(const ops::Executor& run) const;
   [[nodiscard]] InputUse activated_use(const ops::Executor& run, Pass pass) const;
   void activate(ops::Executor& run, Pass pass, Saved& saved) const;
   [[nodiscard]] Buffer project_down(ops::Executor& run, Pass pass, Saved& saved) const;

@@ -86,24 +86,41 @@ struct EmbeddingBackward {
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
 /// x' = x + delta (rounded to bf16; without delta x' = x), rstd = 1/sqrt(mean(x'^2) + eps), y = x' * rstd * weight.
-/// The row codes are those of the bf16 y.
+/// The row codes are those of the bf16 y, which need not be stored where nobody reads it in bf16.
 struct RmsNormForward {
   static constexpr std::string_view name = "rmsnorm";
   const bf16* x;         // [T, D]
   const bf16* delta;     // [T, D], optional
   const bf16* weight;    // [D]
   bf16* x_out;           // [T, D], written where delta is given
-  bf16* y;               // [T, D]
+  bf16* y;               // [T, D], untouched unless `stored`
   float* rstd;           // [T]
   RowCodes codes;        // of y
   ColumnMaxima columns;  // of y
   std::int64_t rows, dim;
   float eps;
   bool has_delta;
+  bool stored = true;
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * (has_delta ? 5 : 4)); }
   [[nodiscard]] double bytes() const {
-    return static_cast<double>(rows * dim * (has_delta ? 8 : 4) + dim * 2 + rows * 4) + codes.bytes(rows, dim);
+    return static_cast<double>(rows * dim * ((has_delta ? 6 : 2) + (stored ? 2 : 0)) + dim * 2 + rows * 4) +
+           codes.bytes(rows, dim);
+  }
+};
+
+/// Transposed codes of the y that RmsNormForward makes of x', bit by bit: see SwigluBackwardCast.
+struct RmsNormForwardCast {
+  static constexpr std::string_view name = "rmsnorm_cast";
+  const bf16* x;           // [T, D]: x' of the forward
+  const bf16* weight;      // [D]
+  const float* rstd;       // [T]
+  ColumnCodes transposed;  // of y [T, D]
+  std::int64_t rows, dim;
+
+  [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 2); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(rows * dim * 2 + dim * 2 + rows * 4) + transposed.bytes(rows, dim);
   }
 };
 
@@ -516,8 +533,8 @@ struct Difference {
 
 /// Every op there is. A backend has one entry for each; the op tests walk this list.
 template <template <typename...> typename List>
-using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormBackward, Rope, AttentionForward,
-                    AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward,
+using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormForwardCast, RmsNormBackward, Rope,
+                    AttentionForward, AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward,
                     SwigluBackwardCast, QuantizeRows, Maxima, Cast, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero,
                     SumOfSquares, AdamW, FindNonFinite, Copy, Difference>;
 

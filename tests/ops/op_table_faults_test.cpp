@@ -108,7 +108,7 @@ TEST(OpTableFaults, Embedding) {
 
 TEST(OpTableFaults, RmsNorm) {
   expect_caught<RmsNormForward>("y[", [](const RmsNormForward& op) {
-    if (op.rows > 0) move(op.y[op.rows * op.dim - 1], 2);
+    if (op.rows > 0 && op.stored) move(op.y[op.rows * op.dim - 1], 2);
   });
   expect_caught<RmsNormForward>("rstd[", [](const RmsNormForward& op) {
     if (op.rows > 0) op.rstd[op.rows - 1] *= 1.001F;
@@ -189,6 +189,22 @@ TEST(OpTableFaults, Swiglu) {
   expect_caught<SwigluBackward>(": codes[", [](const SwigluBackward& op) {  // where they are all that stays
     if (op.rows > 0 && op.codes.wanted && !op.stored) op.codes.codes[op.rows * 2 * op.dim - 1] ^= 1U;
   });
+}
+
+TEST(OpTableFaults, RmsNormForwardCast) {
+  expect_caught<RmsNormForward>(": codes[", [](const RmsNormForward& op) {  // where they are all that stays
+    if (op.rows > 0 && op.codes.wanted && !op.stored) op.codes.codes[op.rows * op.dim - 1] ^= 1U;
+  });
+  expect_mistake_caught<RmsNormForwardCast>("codes transposed[", [](RmsNormForwardCast op) {  // of another row
+    if (op.rows > 1) {
+      op.rstd += 1;
+      op.x += op.dim;
+      op.rows -= 1;
+    }
+    return op;
+  });
+  expect_caught<RmsNormForwardCast>("scale_inverse transposed[",
+                                    [](const RmsNormForwardCast& op) { op.transposed.scale_inverse[op.dim - 1] *= 2; });
 }
 
 TEST(OpTableFaults, SwigluBackwardCast) {

@@ -78,7 +78,7 @@ TEST(RowKernelsAccuracy, RmsNorm) {
   float rstd = 0;
   best().rmsnorm_forward({x.data(), delta.data(), weight.data(), sum.data(), y.data(), &rstd, RowCodes{},
                           ColumnMaxima{}, 1, dim, 1e-5F, true},
-                         0, 1, nullptr);
+                         0, 1, nullptr, nullptr);
   double squares = 0;
   for (std::size_t i = 0; i < 333; ++i) {
     EXPECT_EQ(sum[i].bits, to_bf16(to_float(x[i]) + to_float(delta[i])).bits);

@@ -267,7 +267,13 @@ TEST(RowKernelsCast, ProducersGiveTheCodesAndMaximaOfTheirOwnOutput) {
       run_and_check(y, dim, " rmsnorm", [&](const RowCodes& codes) {
         kernels.rmsnorm_forward({x.data(), dy.data(), weight.data(), x_out.data(), y.data(), rstd.data(), codes,
                                  ColumnMaxima{}, rows, dim, 1e-5F, true},
-                                0, rows, columns.data());
+                                0, rows, columns.data(), nullptr);
+      });
+      std::vector<bf16> row(static_cast<std::size_t>(2 * dim));
+      run_and_check(y, dim, " rmsnorm, not stored", [&](const RowCodes& codes) {
+        kernels.rmsnorm_forward({x.data(), dy.data(), weight.data(), x_out.data(), nullptr, rstd.data(), codes,
+                                 ColumnMaxima{}, rows, dim, 1e-5F, true, false},
+                                0, rows, columns.data(), row.data());
       });
       run_and_check(y, dim, " rmsnorm backward", [&](const RowCodes& codes) {
         kernels.rmsnorm_backward({dy.data(), x.data(), weight.data(), rstd.data(), nullptr, y.data(), nullptr, codes,
@@ -282,7 +288,6 @@ TEST(RowKernelsCast, ProducersGiveTheCodesAndMaximaOfTheirOwnOutput) {
         kernels.swiglu_backward({x.data(), dy.data(), wide.data(), codes, ColumnMaxima{}, rows, dim}, 0, rows,
                                 columns.data(), nullptr);
       });
-      std::vector<bf16> row(static_cast<std::size_t>(2 * dim));
       run_and_check(y, dim, " swiglu, not stored", [&](const RowCodes& codes) {
         kernels.swiglu_forward({x.data(), nullptr, codes, ColumnMaxima{}, rows, dim, false}, 0, rows, columns.data(),
                                row.data());
@@ -323,6 +328,33 @@ TEST(RowKernelsCast, SwigluAndItsGradientMadeAgainGiveTheCodesOfTheStoredOnes) {
       }
       EXPECT_EQ(codes, by_column.codes) << name(isa) << " " << fp8::name(format);
       EXPECT_EQ(y_codes, y_by_column.codes) << name(isa) << " " << fp8::name(format);
+    }
+  }
+}
+
+TEST(RowKernelsCast, TheNormedInputMadeAgainGivesTheCodesOfTheStoredOne) {
+  const Index rows = 70;
+  const Index dim = 150;
+  Values values(7);
+  const std::vector<bf16> x = values.specials(rows * dim, 100);
+  const std::vector<bf16> weight = values.bf16s(dim);
+  std::vector<float> rstd(static_cast<std::size_t>(rows));
+  std::vector<bf16> stored(x.size());
+  for (const fp8::Format format : kFormats) {
+    const auto rule = fp8::ScaleRule::of(format, true);
+    for (const CpuIsa isa : levels_of_this_machine()) {
+      const RowKernels& kernels = row_kernels(isa);
+      kernels.rmsnorm_forward(
+          {x.data(), nullptr, weight.data(), nullptr, stored.data(), rstd.data(), {}, {}, rows, dim, 1e-5F, false}, 0,
+          rows, nullptr, nullptr);
+      const Codes by_column = scalar_cast_of_rows(transposed(stored, rows, dim), dim, rows, rule);
+      std::vector<std::uint8_t> codes(stored.size(), 0xAA);
+      const RmsNormForwardCast op{x.data(), weight.data(), rstd.data(), {.codes = codes.data(), .rule = rule}, rows,
+                                  dim};
+      for (const auto& [begin, end] : {std::pair{0, 5}, {5, 70}, {70, 150}}) {
+        kernels.rmsnorm_forward_cast(op, scales_of(by_column, rule).data(), begin, end);
+      }
+      EXPECT_EQ(codes, by_column.codes) << name(isa) << " " << fp8::name(format);
     }
   }
 }

@@ -117,8 +117,13 @@ TEST(RowKernelsIsa, RmsNormForward) {
         Measured measured(kRows, dim);
         kernels.rmsnorm_forward({x.data(), delta.data(), weight.data(), x_out.data(), y.data(), rstd.data(),
                                  measured.in(format), ColumnMaxima{}, kRows, dim, 1e-5F, has_delta},
-                                0, kRows, measured.column_amax.data());
+                                0, kRows, measured.column_amax.data(), nullptr);
+        std::vector<std::uint8_t> turned = unwritten<std::uint8_t>(kRows * dim);
+        const std::vector<float> scales(static_cast<std::size_t>(dim), 0x1p-3F);
+        kernels.rmsnorm_forward_cast({x.data(), weight.data(), rstd.data(), {.codes = turned.data()}, kRows, dim},
+                                     scales.data(), 0, dim);
         Output output;
+        output.add(turned);
         output.add(x_out);
         output.add(y);
         output.add(rstd);

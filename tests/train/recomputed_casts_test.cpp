@@ -44,16 +44,23 @@ std::int64_t calls(Engine& engine) {
   return found == totals.end() ? 0 : found->second.calls;
 }
 
+struct Casts {
+  std::int64_t gradients, inputs;
+  friend bool operator==(const Casts&, const Casts&) = default;
+};
+
 TEST(RecomputedCasts, ServeTheLayersWhoseProductsReadCodesByRowAlone) {
-  const auto casts = [](const char* overriding) {
-    Engine engine = recomputing_engine({overriding});
-    return calls<ops::SwigluBackwardCast>(engine);
+  const auto casts = [](const std::vector<std::string>& overrides) {
+    Engine engine = recomputing_engine(overrides);
+    return Casts{calls<ops::SwigluBackwardCast>(engine), calls<ops::RmsNormForwardCast>(engine)};
   };
-  EXPECT_EQ(casts("precision.recipe=rowwise"), 2);
-  EXPECT_EQ(casts("precision.skip=layers.0.*"), 1);
-  EXPECT_EQ(casts("precision.recipe=rowwise_hp_wgrad"), 0) << "wgrad reads the gradient in bf16";
-  EXPECT_EQ(casts("precision.recipe=tensorwise"), 0);
-  EXPECT_EQ(casts("precision.recipe=bf16"), 0);
+  EXPECT_EQ(casts({}), (Casts{2, 4}));
+  EXPECT_EQ(casts({"precision.skip=layers.0.*"}), (Casts{1, 2}));
+  EXPECT_EQ(casts({"precision.saved_inputs=bf16"}), (Casts{2, 0})) << "what is saved are the values";
+  EXPECT_EQ(casts({"training.recompute=full"}), (Casts{2, 0})) << "nothing is saved";
+  EXPECT_EQ(casts({"precision.recipe=rowwise_hp_wgrad"}), (Casts{0, 0})) << "wgrad reads bf16";
+  EXPECT_EQ(casts({"precision.recipe=tensorwise"}), (Casts{0, 0}));
+  EXPECT_EQ(casts({"precision.recipe=bf16"}), (Casts{0, 0}));
   Engine reading = small_engine(rowwise({}));
   EXPECT_EQ(calls<ops::SwigluBackwardCast>(reading), 0) << "the CPU computes no sooner than it reads";
 }
@@ -84,9 +91,13 @@ TEST(RecomputedCasts, HaveTheirInputStoredForWhoeverLooks) {
   });
   EXPECT_EQ(calls<ops::SwigluBackward>(engine), 4) << "once more for its values";
   const auto rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
-  for (const std::string layer : {"layers.0.feed_forward", "layers.1.feed_forward"}) {
-    EXPECT_EQ(inverse_scales(values.at(layer + ".gate_up_gradient"), 128, rule),
-              scales.at(layer + ".w13.gradient_scale"));
+  for (const std::string layer : {"layers.0", "layers.1"}) {
+    const auto expect_scales = [&](const std::string& name, std::size_t cols, const std::string& scale) {
+      EXPECT_EQ(inverse_scales(values.at(layer + name), cols, rule), scales.at(layer + scale)) << layer << name;
+    };
+    expect_scales(".feed_forward.gate_up_gradient", 128, ".feed_forward.w13.gradient_scale");
+    expect_scales(".ffn_norm.output", 32, ".feed_forward.w13.input_scale");
+    expect_scales(".attention_norm.output", 32, ".attention.wqkv.input_scale");
   }
 }
 

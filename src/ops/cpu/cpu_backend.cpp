@@ -93,6 +93,47 @@ void run_measured_rows(Device& device, const Op& op, Workspace workspace, Index 
   fold.write(amax);
 }
 
+/// Bytes of a row that is not stored: each thread has one.
+template <typename Op>
+std::size_t unstored_row_bytes(const Op& op, Index cols) {
+  return op.stored ? 0 : padded(static_cast<std::size_t>(cols) * sizeof(bf16));
+}
+
+template <typename Op>
+std::size_t storing_workspace(const Device& device, const Op& op, Index cols) {
+  return static_cast<std::size_t>(cpu(device).threads()) * unstored_row_bytes(op, cols) +
+         (op.columns.wanted ? ColumnFold::workspace(device, cols) : 0);
+}
+
+/// The same for kernels that need not store what they measure.
+template <auto Kernel, typename Op>
+void run_storing_rows(Device& device, const Op& op, Workspace workspace, Index cols, Index bytes_per_row) {
+  const CpuDevice& self = cpu(device);
+  const std::size_t row_bytes = unstored_row_bytes(op, cols);
+  const Index grain = row_grain(bytes_per_row);
+  std::optional<ColumnFold> fold;
+  if (op.columns.amax != nullptr) {
+    fold.emplace(self, workspace.subspan(static_cast<std::size_t>(self.threads()) * row_bytes), cols);
+  }
+  self.pool().run((op.rows + grain - 1) / grain, [&](Index chunk, int thread) {
+    auto* row = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * row_bytes);
+    (self.kernels().*Kernel)(op, chunk * grain, std::min(op.rows, (chunk + 1) * grain),
+                             fold ? fold->of_thread(thread) : nullptr, row);
+  });
+  if (fold) fold->write(op.columns.amax);
+}
+
+/// The scales of columns, in the workspace; writes their inverses.
+float* make_column_scales(const ColumnCodes& codes, Index cols, Workspace workspace) {
+  auto* scales = reinterpret_cast<float*>(workspace.data());
+  for (Index i = 0; i < cols; ++i) {
+    const RowScale scale = row_scale(codes.rule, codes.amax[i].bits);
+    scales[i] = scale.scale;
+    codes.scale_inverse[i] = scale.inverse;
+  }
+  return scales;
+}
+
 void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
   run_rows<&RowKernels::embedding_forward>(device, op, op.rows, op.dim * 4);
 }
@@ -112,11 +153,22 @@ void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace w
 }
 
 std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward& op) {
-  return op.columns.wanted ? ColumnFold::workspace(device, op.dim) : 0;
+  return storing_workspace(device, op, op.dim);
 }
 
 void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspace) {
-  run_measured_rows<&RowKernels::rmsnorm_forward>(device, op, workspace, op.rows, op.dim, op.dim * 8, op.columns.amax);
+  run_storing_rows<&RowKernels::rmsnorm_forward>(device, op, workspace, op.dim, op.dim * 8);
+}
+
+std::size_t rmsnorm_forward_cast_workspace(const Device&, const RmsNormForwardCast& op) {
+  return static_cast<std::size_t>(op.dim) * sizeof(float);
+}
+
+void rmsnorm_forward_cast(Device& device, const RmsNormForwardCast& op, Workspace workspace) {
+  const CpuDevice& self = cpu(device);
+  const float* scales = make_column_scales(op.transposed, op.dim, workspace);
+  parallel_ranges(self.pool(), op.dim, kColumnBlock,
+                  [&](Index begin, Index end) { self.kernels().rmsnorm_forward_cast(op, scales, begin, end); });
 }
 
 std::size_t rmsnorm_partials_bytes(Index dim) {
@@ -179,59 +231,20 @@ std::size_t attention_decode_workspace(const Device& device, const AttentionDeco
   return static_cast<std::size_t>(cpu(device).threads() * op.capacity) * sizeof(float);
 }
 
-/// Bytes of a row [cols] of an op's result that is not stored: each thread has one.
-std::size_t unstored_row_bytes(bool stored, Index cols) {
-  return stored ? 0 : padded(static_cast<std::size_t>(cols) * sizeof(bf16));
-}
-
-/// Of an op whose result [.., cols] may be measured, cast and not stored.
-template <typename Op>
-std::size_t storable_rows_workspace(const Device& device, const Op& op, Index cols) {
-  return static_cast<std::size_t>(cpu(device).threads()) * unstored_row_bytes(op.stored, cols) +
-         (op.columns.wanted ? ColumnFold::workspace(device, cols) : 0);
-}
-
-/// Runs one over its rows, each of which moves `row_bytes`.
-template <auto kernel, typename Op>
-void run_storable_rows(Device& device, const Op& op, Workspace workspace, Index cols, Index row_bytes) {
-  const CpuDevice& self = cpu(device);
-  const std::size_t unstored_bytes = unstored_row_bytes(op.stored, cols);
-  const Index grain = row_grain(row_bytes);
-  std::optional<ColumnFold> fold;
-  if (op.columns.amax != nullptr) {
-    fold.emplace(self, workspace.subspan(static_cast<std::size_t>(self.threads()) * unstored_bytes), cols);
-  }
-  self.pool().run((op.rows + grain - 1) / grain, [&](Index chunk, int thread) {
-    auto* unstored = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * unstored_bytes);
-    (self.kernels().*kernel)(op, chunk * grain, std::min(op.rows, (chunk + 1) * grain),
-                             fold ? fold->of_thread(thread) : nullptr, unstored);
-  });
-  if (fold) fold->write(op.columns.amax);
-}
-
 std::size_t swiglu_forward_workspace(const Device& device, const SwigluForward& op) {
-  return storable_rows_workspace(device, op, op.dim);
+  return storing_workspace(device, op, op.dim);
 }
 
 void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace) {
-  run_storable_rows<&RowKernels::swiglu_forward>(device, op, workspace, op.dim, op.dim * 6);
+  run_storing_rows<&RowKernels::swiglu_forward>(device, op, workspace, op.dim, op.dim * 6);
 }
 
 std::size_t swiglu_backward_workspace(const Device& device, const SwigluBackward& op) {
-  return storable_rows_workspace(device, op, 2 * op.dim);
+  return storing_workspace(device, op, 2 * op.dim);
 }
 
 void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspace) {
-  run_storable_rows<&RowKernels::swiglu_backward>(device, op, workspace, 2 * op.dim, op.dim * 10);
-}
-
-/// The scales of columns, and their inverses.
-void make_scales(const ColumnCodes& codes, Index cols, float* scales) {
-  for (Index i = 0; i < cols; ++i) {
-    const RowScale scale = row_scale(codes.rule, codes.amax[i].bits);
-    scales[i] = scale.scale;
-    codes.scale_inverse[i] = scale.inverse;
-  }
+  run_storing_rows<&RowKernels::swiglu_backward>(device, op, workspace, 2 * op.dim, op.dim * 10);
 }
 
 std::size_t swiglu_backward_cast_workspace(const Device&, const SwigluBackwardCast& op) {
@@ -240,9 +253,10 @@ std::size_t swiglu_backward_cast_workspace(const Device&, const SwigluBackwardCa
 
 void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
-  auto* scales = reinterpret_cast<float*>(workspace.data());
-  make_scales(op.transposed, 2 * op.dim, scales);
-  if (op.activated.wanted) make_scales(op.activated, op.dim, scales + 2 * op.dim);
+  const float* scales = make_column_scales(op.transposed, 2 * op.dim, workspace);
+  if (op.activated.wanted) {
+    make_column_scales(op.activated, op.dim, workspace.subspan(static_cast<std::size_t>(2 * op.dim) * sizeof(float)));
+  }
   parallel_ranges(self.pool(), op.dim, kColumnBlock / 2,
                   [&](Index begin, Index end) { self.kernels().swiglu_backward_cast(op, scales, begin, end); });
 }
@@ -415,6 +429,7 @@ constexpr OpTable table = {
     {&embedding_forward, nullptr},
     {&embedding_backward, &embedding_backward_workspace},
     {&rmsnorm_forward, &rmsnorm_forward_workspace},
+    {&rmsnorm_forward_cast, &rmsnorm_forward_cast_workspace},
     {&rmsnorm_backward, &rmsnorm_backward_workspace},
     {&rope, &rope_workspace},
     {&run_attention_forward, &attention_forward_workspace},

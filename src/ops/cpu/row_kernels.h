@@ -22,12 +22,12 @@ struct RowKernels {
 
   // rows [begin, end); column_maxima [cols], bits of bf16 magnitudes, are raised to those of these rows. Null where
   // nobody wants them, but never for `maxima`.
-  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*rope)(const Rope&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*quantize_rows)(const QuantizeRows&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*maxima)(const Maxima&, Index begin, Index end, std::uint16_t* column_maxima);
   void (*adamw)(const AdamW&, Index begin, Index end, std::uint16_t* column_maxima);
-  // a row that is not stored goes to `unstored` [F] or [2 F], which nobody reads where all are
+  // a row that is not stored goes to `unstored` [cols], which nobody reads where all are
+  void (*rmsnorm_forward)(const RmsNormForward&, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
   void (*swiglu_forward)(const SwigluForward&, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
   void (*swiglu_backward)(const SwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
   // also adds the sum of dy * xhat over these rows to partial [D], which the caller has zeroed
@@ -39,7 +39,8 @@ struct RowKernels {
   void (*cast_as_stored)(const Cast&, const float* scales, Index begin, Index end);
   void (*cast_transposed)(const Cast&, const float* row_scales, const float* column_scales, Index begin, Index end);
 
-  // columns [begin, end) of dgate, of dup and of what was activated, under scales [3 F]
+  // columns [begin, end) under scales [cols]; of dgate, of dup and of what was activated in the second, under [3 F]
+  void (*rmsnorm_forward_cast)(const RmsNormForwardCast&, const float* scales, Index begin, Index end);
   void (*swiglu_backward_cast)(const SwigluBackwardCast&, const float* scales, Index begin, Index end);
 
   // columns [begin, end): all rows of them. order [T]: those of each token together, in their order

@@ -8,6 +8,7 @@ namespace octet::ops::gpu {
 // norms.cpp
 void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspace);
 [[nodiscard]] std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward& op);
+void rmsnorm_forward_cast(Device& device, const RmsNormForwardCast& op, Workspace workspace);
 void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace workspace);
 [[nodiscard]] std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackward& op);
 

@@ -36,6 +36,7 @@ OpTable make_table() {
   std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
   std::get<Entry<EmbeddingBackward>>(table) = {&embedding_backward, nullptr};
   std::get<Entry<RmsNormForward>>(table) = {&rmsnorm_forward, &rmsnorm_forward_workspace, &refuse_rows<RmsNormForward>};
+  std::get<Entry<RmsNormForwardCast>>(table) = {&rmsnorm_forward_cast, nullptr, &refuse_columns<RmsNormForwardCast>};
   std::get<Entry<RmsNormBackward>>(table) = {&rmsnorm_backward, &rmsnorm_backward_workspace,
                                              &refuse_rows<RmsNormBackward>};
   std::get<Entry<AttentionForward>>(table) = {&attention_forward, &attention_forward_workspace};

@@ -4,6 +4,7 @@
 #include "kernels/arguments.h"
 #include "ops/gpu/entries.h"
 #include "ops/gpu/measured.h"
+#include "ops/gpu/tiles.h"
 
 namespace octet::ops::gpu {
 namespace {
@@ -53,10 +54,27 @@ void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspa
   const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.delta) && is_aligned(op.weight) &&
                        is_aligned(op.x_out) && is_aligned(op.y) && is_aligned(op.codes.codes);
   gpu(device).launch(row_kernel("rmsnorm_forward", op.codes.rule.format(), launch), launch.shape,
-                     kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out, op.y,
-                                             op.rstd, measured(op.codes, partials), op.rows, static_cast<int>(op.dim),
-                                             op.eps, aligned, launch.ahead});
+                     kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out,
+                                             op.stored ? op.y : nullptr, op.rstd, measured(op.codes, partials), op.rows,
+                                             static_cast<int>(op.dim), op.eps, aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
+}
+
+void rmsnorm_forward_cast(Device& device, const RmsNormForwardCast& op, Workspace) {
+  const TileLaunch launch = tile_launch(op.rows, op.dim);
+  const ColumnCodes& codes = op.transposed;
+  gpu(device).launch("rmsnorm_forward_cast_" + std::string(fp8::name(codes.rule.format())), launch.shape,
+                     kernels::RmsNormForwardCast{op.x,
+                                                 op.weight,
+                                                 op.rstd,
+                                                 {codes.codes, codes.amax, nullptr, codes.scale_inverse},
+                                                 op.rows,
+                                                 static_cast<int>(op.dim),
+                                                 codes.rule,
+                                                 launch.tiles_across,
+                                                 launch.tiles,
+                                                 rows_aligned(op.x, op.dim) && is_aligned(op.weight),
+                                                 rows_aligned(codes.codes, op.rows)});
 }
 
 std::size_t rmsnorm_backward_workspace(const Device& device, const RmsNormBackward& op) {

@@ -10,7 +10,8 @@ extern const RowKernels kernels;
 
 void embedding_forward(const EmbeddingForward& op, Index begin, Index end);
 void embedding_backward(const EmbeddingBackward& op, const std::int32_t* order, Index begin, Index end);
-void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima);
+void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored);
+void rmsnorm_forward_cast(const RmsNormForwardCast& op, const float* scales, Index begin, Index end);
 void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial, std::uint16_t* column_maxima);
 void column_sums(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);
 

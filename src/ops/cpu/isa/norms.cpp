@@ -58,11 +58,11 @@ void embedding_backward(const EmbeddingBackward& op, const std::int32_t* order, 
   }
 }
 
-void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima) {
+void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored) {
   const Index dim = op.dim;
   for (Index row = begin; row < end; ++row) {
     const bf16* x = op.x + row * dim;
-    bf16* y = op.y + row * dim;
+    bf16* y = op.stored ? op.y + row * dim : unstored;
     F32 squares;
     if (op.has_delta) {
       bf16* x_out = op.x_out + row * dim;

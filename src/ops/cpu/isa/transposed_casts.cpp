@@ -55,6 +55,22 @@ struct MatrixRows {
   }
 };
 
+/// Or RMSNorm, of what it has measured.
+struct NormedRows {
+  MatrixRows x;
+  const bf16* weight;  // from the first column of the block
+  const float* rstd;   // [rows]
+
+  [[gnu::always_inline]] const bf16* row(Index row, PaddedRow& padded) const {
+    const bf16* values = x.row(row, padded);
+    for (Index i = 0; i < x.width; i += kLanes) {
+      const Index count = x.width - i;
+      store(padded + i, load(values + i, count) * rstd[row] * load(weight + i, count), count);
+    }
+    return padded;
+  }
+};
+
 /// Or the gradient of SwiGLU: as many columns of dgate as fill a tile, then the same of dup, made of the same operands.
 struct GradientRows {
   const bf16* gate_up;  // [rows, 2 dim], from the first column of the block
@@ -206,15 +222,19 @@ template <fp8::Format F, typename Rows>
   return a < b ? a : b;
 }
 
+/// A block of neighbouring columns, whose codes begin at `codes`.
+[[gnu::always_inline]] inline ColumnBlock neighbours(std::uint8_t* codes, Index rows, Index width) {
+  const Index first = smaller(width, kTileSize);
+  return {rows, {{codes, first}, {codes + first * rows, width - first}}};
+}
+
 }  // namespace
 
 void cast_transposed(const Cast& op, const float* row_scales, const float* column_scales, Index begin, Index end) {
   const bool by_column = op.transposed.axis == ScaleAxis::row;
   for (Index col = begin; col < end; col += kColumnBlock) {
     const Index width = smaller(end - col, kColumnBlock);
-    const Index first_tile = smaller(width, kTileSize);
-    std::uint8_t* codes = op.transposed.codes + col * op.rows;
-    const ColumnBlock block{op.rows, {{codes, first_tile}, {codes + first_tile * op.rows, width - first_tile}}};
+    const ColumnBlock block = neighbours(op.transposed.codes + col * op.rows, op.rows, width);
     float scales[kColumnBlock]{};
     for (Index i = 0; i < width; ++i) scales[i] = column_scales[by_column ? col + i : 0];
     StoredBlock stored;
@@ -224,6 +244,17 @@ void cast_transposed(const Cast& op, const float* row_scales, const float* colum
     with_format(op.rule.format(), [&](auto tag) {
       encode_block<tag.format>(block, MatrixRows{op.x + col, op.cols, width}, scales, stored);
     });
+  }
+}
+
+void rmsnorm_forward_cast(const RmsNormForwardCast& op, const float* column_scales, Index begin, Index end) {
+  for (Index col = begin; col < end; col += kColumnBlock) {
+    const Index width = smaller(end - col, kColumnBlock);
+    float scales[kColumnBlock]{};
+    for (Index i = 0; i < width; ++i) scales[i] = column_scales[col + i];
+    const NormedRows rows{{op.x + col, op.dim, width}, op.weight + col, op.rstd};
+    const ColumnBlock block = neighbours(op.transposed.codes + col * op.rows, op.rows, width);
+    with_format(op.transposed.rule.format(), [&](auto tag) { encode_block<tag.format>(block, rows, scales, {}); });
   }
 }
 

@@ -55,6 +55,37 @@ void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
   trial.expect_near("rstd", rstd, want.rstd, fraction((static_cast<double>(c.dim) / 2 + 4) * kRoundoffF32, want.rstd));
   trial.expect_row_codes(codes, y, c.rows, c.dim);
   trial.expect_column_maxima(columns, y, c.rows, c.dim);
+
+  const auto again = trial.output<bf16>("x_out beside no y", c.has_other ? count : 0);
+  const RowCodes codes_alone = trial.row_codes(c.codes, c.measured.rows, c.rows, c.dim);
+  const ColumnMaxima maxima_alone = trial.column_maxima(c.measured.columns, c.dim);
+  trial.run(RmsNormForward{trial.input("x", x), c.has_other ? trial.input("delta", delta) : nullptr,
+                           trial.input("weight", weight), c.has_other ? again.data() : nullptr, nullptr, rstd.data(),
+                           codes_alone, maxima_alone, c.rows, c.dim, kEps, c.has_other, false});
+  trial.expect_row_codes(codes_alone, y, c.rows, c.dim);
+  trial.expect_column_maxima(maxima_alone, y, c.rows, c.dim);
+}
+
+void OpCheck<RmsNormForwardCast>::run(Trial& trial, const NormCase& c) {
+  const Index count = c.rows * c.dim;
+  auto x = random_bf16("x", count);
+  if (c.non_finite) add_non_finite(x);
+  const auto weight = random_bf16("weight", c.dim);
+  const auto want = reference::rmsnorm_forward(reference::widen(x), reference::widen(weight), c.rows, c.dim,
+                                               static_cast<double>(kEps));
+  const bf16* x_in = trial.input("x", x);
+  const bf16* weight_in = trial.input("weight", weight);
+  const auto rstd = trial.updated("rstd", round_to_f32(want.rstd));
+  const auto y = trial.output<bf16>("y", trial.supports<RmsNormForward>() ? count : 0);
+  if (trial.supports<RmsNormForward>()) {
+    trial.run(
+        RmsNormForward{x_in, nullptr, weight_in, nullptr, y.data(), rstd.data(), {}, {}, c.rows, c.dim, kEps, false});
+  }
+  const auto amax = reference::column_maxima(round_to_bf16(want.y), c.rows, c.dim);
+  const ColumnCodes codes = trial.column_codes(*c.codes, amax, c.rows);
+  trial.run(RmsNormForwardCast{x_in, weight_in, rstd.data(), codes, c.rows, c.dim});
+  trial.expect_column_codes_near(codes, want.y, 0.0, c.rows, c.dim);
+  if (trial.supports<RmsNormForward>()) trial.expect_column_codes(codes, y, c.rows, c.dim);
 }
 
 void OpCheck<RmsNormBackward>::run(Trial& trial, const NormCase& c) {

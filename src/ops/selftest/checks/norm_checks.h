@@ -40,6 +40,27 @@ struct OpCheck<RmsNormForward> {
   static void run(Trial& trial, const NormCase& c);
 };
 
+/// Among them tiles of a GPU, whole and with a rest each way.
+template <>
+struct OpCheck<RmsNormForwardCast> {
+  static constexpr auto kCases = std::to_array<NormCase>({
+      {0, 16, false, kE4m3fn},
+      {1, 1, false, kE4m3fn},
+      {3, 17, false, kE5m2},
+      {5, 64, false, kE4m3fnuz},
+      {13, 127, false, kE5m2fnuz},
+      {257, 96, false, kE4m3fnuzAnyScale},
+      {64, 1031, false, kE4m3fnAnyScale},
+      {256, 192, false, kE4m3fn},
+      {528, 200, false, kE5m2},
+      {7, 37, false, kE4m3fn, true},
+      {144, 128, false, kE5m2, true},
+  });
+  static constexpr auto kThoroughCases =
+      std::to_array<NormCase>({{1031, 768, false, kE4m3fn}, {67, 8191, false, kE4m3fnuz}});
+  static void run(Trial& trial, const NormCase& c);
+};
+
 template <>
 struct OpCheck<RmsNormBackward> {
   static constexpr auto kCases = OpCheck<RmsNormForward>::kCases;
