@@ -1,5 +1,5 @@
 // SwiGLU, forward and backward. A row stays in a block's registers: 4 (gate, up) + 2 (y) + 1 (codes) bytes an element
-// of y forward; 4 + 2 (dy) + 4 (dgate, dup; where they are stored) + 2 (codes) backward. The transposed codes of a
+// of y forward; 4 + 2 (dy) + 4 (dgate and dup, where they are stored) + 2 (codes) backward. The transposed codes of a
 // gradient that is not stored are made of the same operands: 4 + 2 + 2 (codes) bytes.
 #include "kernels/cast_tiles.h"
 #include "kernels/measured.h"
@@ -176,7 +176,7 @@ template <fp8::Format F>
 OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
   OCTET_SHARED TransposedTile dgate_tile;
   OCTET_SHARED TransposedTile dup_tile;
-  OCTET_SHARED float scales[2 * kTileCols];  // of dgate, then of dup
+  OCTET_SHARED ColumnScales<2> scales;  // of dgate, then of dup
   OperandsAhead& ahead = *static_cast<OperandsAhead*>(dynamic_shared());
   std::uint8_t* dup_codes = a.transposed.codes + a.dim * a.rows;
   int tile = block_index();
@@ -186,7 +186,7 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
   for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
   while (tile < a.tiles) {
     const float scale = maker.make(a.rule);
-    if (thread_index() < 2 * kTileCols) scales[thread_index()] = scale;
+    scales.set(thread_index(), scale);
     tile += block_count();
     const TilePlace next(a.tiles_across, tile);
     TileValues dgate;
@@ -200,8 +200,8 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
     }
     maker = maker_of(a, next);
     sync_block();  // the scales are there, and the codes of the tile before have left
-    dgate_tile.fill<F>(dgate, scales);
-    dup_tile.fill<F>(dup, scales + kTileCols);
+    dgate_tile.fill<F>(dgate, scales.of);
+    dup_tile.fill<F>(dup, scales.of + kTileCols);
     sync_block();
     dgate_tile.store(a.transposed.codes, place, a.rows, a.dim, a.rows_aligned);
     dup_tile.store(dup_codes, place, a.rows, a.dim, a.rows_aligned);
