@@ -200,12 +200,6 @@ void Operands::bind(ops::SwigluBackwardCast& op) {
   bind(op.activated, forward.columns, op.rows, op.dim);
 }
 
-void Operands::bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols) {
-  codes.codes = room<std::uint8_t>(rows * cols);
-  codes.scale_inverse = room<float>(cols);
-  codes.amax = maxima.amax;
-}
-
 void Operands::bind(ops::QuantizeRows& op) {
   op.x = random<bf16>(op.rows * op.cols);
   bind(op.codes, op.rows, op.cols);

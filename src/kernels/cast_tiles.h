@@ -77,6 +77,16 @@ struct ScaleMaker {
   }
 };
 
+/// Scales of the columns of some tiles, read four at a time.
+template <int Tiles>
+struct alignas(16) ColumnScales {
+  float of[Tiles * kTileCols];
+
+  OCTET_DEVICE void set(int i, float scale) {
+    if (i < Tiles * kTileCols) of[i] = scale;
+  }
+};
+
 /// Transposed codes of a tile, four rows of a column to a word. A warp writes words of four neighbouring row quads and
 /// of every eighth column, and reads 16 bytes of eight neighbouring quads: with the quads of each eight columns in an
 /// order of their own, neither meets a bank twice.

@@ -189,7 +189,7 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
   OCTET_SHARED TransposedTile dgate_tile;
   OCTET_SHARED TransposedTile dup_tile;
   OCTET_SHARED TransposedTile y_tile;
-  OCTET_SHARED float scales[3 * kTileCols];  // of dgate, then of dup, then of y
+  OCTET_SHARED ColumnScales<3> scales;  // of dgate, then of dup, then of y
   OperandsAhead& ahead = *static_cast<OperandsAhead*>(dynamic_shared());
   std::uint8_t* dup_codes = a.transposed.codes + a.dim * a.rows;
   int tile = block_index();
@@ -199,7 +199,7 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
   for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
   while (tile < a.tiles) {
     const float scale = maker.make(a.rule);
-    if (thread_index() < 3 * kTileCols) scales[thread_index()] = scale;
+    scales.set(thread_index(), scale);
     tile += block_count();
     const TilePlace next(a.tiles_across, tile);
     TileValues dgate;
@@ -214,9 +214,9 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
     }
     maker = maker_of(a, next);
     sync_block();  // the scales are there, and the codes of the tile before have left
-    dgate_tile.fill<F>(dgate, scales);
-    dup_tile.fill<F>(dup, scales + kTileCols);
-    if (a.activated.codes != nullptr) y_tile.fill<F>(y, scales + 2 * kTileCols);
+    dgate_tile.fill<F>(dgate, scales.of);
+    dup_tile.fill<F>(dup, scales.of + kTileCols);
+    if (a.activated.codes != nullptr) y_tile.fill<F>(y, scales.of + 2 * kTileCols);
     sync_block();
     dgate_tile.store(a.transposed.codes, place, a.rows, a.dim, a.rows_aligned);
     dup_tile.store(dup_codes, place, a.rows, a.dim, a.rows_aligned);

@@ -1,8 +1,7 @@
 // RMSNorm, forward and backward. A block takes row after row; a row stays in its registers, so that each operand moves
-// once: 2 (x) + 2 (delta) + 2 (x_out) + 2 (y; where it is stored) + 1 (codes) bytes an element forward, 2 (dy) + 2 (x)
-// + 2 (residual) + 2 (dx) + 1 (codes) backward. The transposed codes of a y that is not stored are made of x again: 2
-// (x)
-// + 1 (codes) bytes.
+// once: 2 (x) + 2 (delta) + 2 (x_out) + 2 (y, where it is stored) + 1 (codes) bytes an element forward, 2 (dy) + 2 (x)
+// + 2 (residual) + 2 (dx) + 1 (codes) backward. Transposed codes of a y that is not stored are made of x again: 2 (x) +
+// 1 (codes) bytes.
 #include "kernels/cast_tiles.h"
 #include "kernels/measured.h"
 
@@ -129,7 +128,7 @@ struct XAhead {
 template <fp8::Format F>
 OCTET_DEVICE void forward_cast(const RmsNormForwardCast& a) {
   OCTET_SHARED TransposedTile transposed;
-  OCTET_SHARED float scales[kTileCols];
+  OCTET_SHARED ColumnScales<1> scales;
   OCTET_SHARED XAhead ahead;
   const auto maker_of = [&](const TilePlace& place) {
     const int i = thread_index();
@@ -142,7 +141,7 @@ OCTET_DEVICE void forward_cast(const RmsNormForwardCast& a) {
   for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
   while (tile < a.tiles) {
     const float scale = maker.make(a.rule);
-    if (thread_index() < kTileCols) scales[thread_index()] = scale;
+    scales.set(thread_index(), scale);
     const TilePart part(place);
     float rstd[4];
 #pragma unroll
@@ -168,7 +167,7 @@ OCTET_DEVICE void forward_cast(const RmsNormForwardCast& a) {
     }
     maker = maker_of(next);
     sync_block();  // the scales are there, and the codes of the tile before have left
-    transposed.fill<F>(y, scales);
+    transposed.fill<F>(y, scales.of);
     sync_block();
     transposed.store(a.transposed.codes, place, a.rows, a.dim, a.rows_aligned);
     place = next;
