@@ -1,0 +1,56 @@
+// Loads and stores of vectors, the same for each kind of memory. A `Space` is made of a wave, an instruction and the
+// places of its address operands, and gives the host's bytes of a lane's access:
+//   Space(Wave&, const Instruction&, std::size_t address, std::size_t scalar_address)
+//   std::byte* at(std::size_t lane, std::size_t bytes) const   Failure when the access leaves what there is
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "sim/semantics/lanes.h"
+
+namespace octet::sim {
+
+/// D = N values of type T at the address; narrow ones are extended as their type is signed or not. D is written after
+/// all lanes have read, as it may hold addresses.
+template <typename Space, typename T, int N>
+void load(Wave& wave, const Instruction& instruction) {
+  const Space space(wave, instruction, 1, 2);
+  std::array<Lanes, N> values;
+  for_active_lanes(wave, [&](std::size_t lane) {
+    std::array<T, N> read;
+    std::memcpy(read.data(), space.at(lane, sizeof(read)), sizeof(read));
+    for (std::size_t k = 0; k < N; ++k) values[k][lane] = static_cast<std::uint32_t>(read[k]);
+  });
+  for (int k = 0; k < N; ++k) write_lanes(wave, instruction.operands[0], k, values[static_cast<std::size_t>(k)]);
+}
+
+/// One value of type T into one half of D, whose other half stays.
+template <typename Space, typename T, bool High>
+void load_half(Wave& wave, const Instruction& instruction) {
+  const Space space(wave, instruction, 1, 2);
+  Lanes values = vector_row(wave, instruction.operands[0]);
+  for_active_lanes(wave, [&](std::size_t lane) {
+    T read;
+    std::memcpy(&read, space.at(lane, sizeof(T)), sizeof(T));
+    const std::uint32_t half = static_cast<std::uint32_t>(read) & 0xFFFFU;
+    values[lane] = High ? (values[lane] & 0xFFFFU) | half << 16 : (values[lane] & 0xFFFF'0000U) | half;
+  });
+  write_lanes(wave, instruction.operands[0], 0, values);
+}
+
+/// N values of type T, the low bits of the registers, or with `Shift` those from there on.
+template <typename Space, typename T, int N, int Shift = 0>
+void store(Wave& wave, const Instruction& instruction) {
+  const Space space(wave, instruction, 0, 2);
+  std::array<const Lanes*, N> rows;
+  for (int k = 0; k < N; ++k) rows[static_cast<std::size_t>(k)] = &vector_row(wave, instruction.operands[1], k);
+  for_active_lanes(wave, [&](std::size_t lane) {
+    std::array<T, N> written;
+    for (std::size_t k = 0; k < N; ++k) written[k] = static_cast<T>((*rows[k])[lane] >> Shift);
+    std::memcpy(space.at(lane, sizeof(written)), written.data(), sizeof(written));
+  });
+}
+
+}  // namespace octet::sim
