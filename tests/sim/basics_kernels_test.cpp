@@ -12,9 +12,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 class BasicKernels : public testing::TestWithParam<Generation> {
  protected:
   [[nodiscard]] float value() { return std::uniform_real_distribution<float>(-8, 8)(engine_); }

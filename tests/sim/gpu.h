@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,9 @@
 #include "sim/memory/memory.h"
 
 namespace octet::sim {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
 
 [[nodiscard]] inline std::vector<std::byte> file_bytes(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -38,14 +42,14 @@ class Gpu {
       : program_(read_code_object(file_bytes(kernel_path(source, generation)), source), memory_), pool_(threads) {}
 
   template <typename T>
-  [[nodiscard]] std::uint64_t upload(const std::vector<T>& values, const std::string& name) {
-    const std::uint64_t address = memory_.allocate(values.size() * sizeof(T), name);
+  [[nodiscard]] u64 upload(const std::vector<T>& values, const std::string& name) {
+    const u64 address = memory_.allocate(values.size() * sizeof(T), name);
     std::memcpy(memory_.translate(address, values.size() * sizeof(T)), values.data(), values.size() * sizeof(T));
     return address;
   }
 
   template <typename T>
-  [[nodiscard]] std::vector<T> download(std::uint64_t address, std::size_t count) const {
+  [[nodiscard]] std::vector<T> download(u64 address, std::size_t count) const {
     std::vector<T> values(count);
     std::memcpy(values.data(), memory_.translate(address, count * sizeof(T)), count * sizeof(T));
     return values;
