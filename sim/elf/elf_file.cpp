@@ -35,6 +35,7 @@ void read_notes(const Bytes& segment, std::vector<Note>& notes) {
 void read_segments(const Bytes& file, ElfFile& elf) {
   const auto table = file.field<std::uint64_t>(32, "the header");
   const auto count = file.field<std::uint16_t>(56, "the header");
+  std::uint64_t end = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t header = table + i * kProgramHeaderSize;
     const auto type = file.field<std::uint32_t>(header, "a program header");
@@ -49,10 +50,14 @@ void read_segments(const Bytes& file, ElfFile& elf) {
       read_notes(Bytes(bytes, file.name()), elf.notes);
       continue;
     }
-    constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
-    if (memory_size < file_size || memory_size > kLargest || address > kLargest) {
-      throw UserError("{}: damaged: a segment has an impossible size: compile it again", file.name());
+    // Linkers put segments one after the other, pages apart: an address far off is damage, not a huge image.
+    constexpr std::uint64_t kLargest = std::uint64_t{1} << 28;
+    constexpr std::uint64_t kFarthest = std::uint64_t{1} << 16;
+    const bool near_the_last = address >= end && address - end <= kFarthest;
+    if (memory_size < file_size || memory_size > kLargest || !near_the_last) {
+      throw UserError("{}: damaged: a segment has an impossible size or place: compile it again", file.name());
     }
+    end = address + memory_size;
     elf.segments.push_back({address, memory_size, bytes, (flags & kExecutable) != 0});
   }
 }
