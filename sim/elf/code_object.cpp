@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "sim/elf/bytes.h"
 #include "sim/elf/elf_file.h"
+#include "sim/elf/msgpack.h"
 
 namespace octet::sim {
 namespace {
@@ -153,8 +154,7 @@ void read_kernels(const ElfFile& elf, CodeObject& object) {
   if (note == elf.notes.end()) throw UserError("{}: has no metadata: compile it again", object.name);
   const Bytes image(object.image, object.name);
   try {
-    const auto* data = reinterpret_cast<const std::uint8_t*>(note->description.data());
-    const nlohmann::json metadata = nlohmann::json::from_msgpack(data, data + note->description.size());
+    const nlohmann::json metadata = read_msgpack(note->description);
     for (const nlohmann::json& entry : metadata.at("amdhsa.kernels")) {
       Kernel kernel = read_kernel(entry, elf, image);
       if (kernel.entry < object.code_begin || kernel.entry >= object.code_end || kernel.entry % 4 != 0) {

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 
 #include "core/error.h"
+#include "sim/elf/msgpack.h"
 #include "sim/gpu.h"
 
 namespace octet::sim {
@@ -64,6 +66,13 @@ TEST(CodeObjectTest, RefusalsSayWhatAndWhatToDo) {
   EXPECT_NE(changed(8, 2).find("-mcode-object-version=5"), std::string::npos);
   EXPECT_NE(changed(48, 0x3F).find("--offload-arch=gfx942"), std::string::npos);
   EXPECT_NE(refusal({}).find("is no ELF file"), std::string::npos);
+}
+
+TEST(CodeObjectTest, MetadataThatNestsDeeplyIsRefused) {
+  const std::vector<std::byte> nested(1 << 20, std::byte{0x91});  // arrays of one element each
+  EXPECT_THROW(std::ignore = read_msgpack(nested), nlohmann::json::exception);
+  const std::vector<std::byte> flat{std::byte{0x92}, std::byte{7}, std::byte{0x91}, std::byte{8}};
+  EXPECT_EQ(read_msgpack(flat).dump(), "[7,[8]]");
 }
 
 TEST(CodeObjectTest, DamageIsRefusedOrHarmless) {
