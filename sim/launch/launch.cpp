@@ -36,8 +36,9 @@ struct Task {
 /// The waves, LDS and scratch of one workgroup at a time; a thread has one and uses it for workgroup after workgroup.
 class Workgroup {
  public:
-  explicit Workgroup(const Task& task)
+  Workgroup(const Task& task, AccessListener* listener)
       : task_(task),
+        listener_(listener),
         waves_((count(task.config.lanes) + kLanes - 1) / kLanes),
         lds_(task.kernel.lds_bytes + task.config.dynamic_lds_bytes),
         scratch_(waves_.size() * kLanes * task.kernel.scratch_bytes),
@@ -53,6 +54,7 @@ class Workgroup {
   void run_wave(std::size_t number, const Extent& id);
 
   const Task& task_;
+  AccessListener* listener_;
   std::vector<Wave> waves_;
   std::vector<std::byte> lds_;
   std::vector<std::byte> scratch_;
@@ -118,6 +120,7 @@ void Workgroup::prepare(std::size_t number, const Extent& id) {
   wave.scratch = std::span(scratch_).subspan(number * of_wave, of_wave);
   wave.memory = &task_.memory;
   wave.code = &task_.program.code();
+  wave.listener = listener_;
   set_sgprs(wave, id);
   set_lanes(wave, number);
 }
@@ -145,8 +148,9 @@ void Workgroup::run_wave(std::size_t number, const Extent& id) {
 void Workgroup::run(std::uint32_t index) {
   const Extent& grid = task_.config.workgroups;
   const Extent id{index % grid.x, index / grid.x % grid.y, index / (grid.x * grid.y)};
-  std::memset(lds_.data(), static_cast<int>(kUnwritten & 0xFFU), lds_.size());
-  std::memset(scratch_.data(), static_cast<int>(kUnwritten & 0xFFU), scratch_.size());
+  constexpr auto kByte = static_cast<std::byte>(kUnwritten & 0xFFU);
+  std::fill(lds_.begin(), lds_.end(), kByte);
+  std::fill(scratch_.begin(), scratch_.end(), kByte);
   for (std::size_t number = 0; number < waves_.size(); ++number) prepare(number, id);
   for (bool waiting = true; waiting;) {
     waiting = false;
@@ -199,9 +203,12 @@ std::uint64_t LaunchResult::total() const {
 }
 
 LaunchResult launch(const Program& program, std::string_view kernel_name, const LaunchConfig& config,
-                    std::span<const std::byte> arguments, Memory& memory, ThreadPool& pool) {
+                    std::span<const std::byte> arguments, Memory& memory, ThreadPool& pool,
+                    std::span<AccessListener* const> listeners) {
   const Kernel& kernel = program.object().kernel(kernel_name);
   check_config(kernel, config);
+  check(listeners.empty() || listeners.size() == static_cast<std::size_t>(pool.threads()),
+        "each thread of a launch has a listener");
   const Temporary segment(memory, argument_segment(kernel, config, arguments), "kernel arguments");
   const Temporary packet(memory, dispatch_packet(kernel, config), "dispatch packet");
   const Task task{program, kernel, config, memory, segment.address(), packet.address(), program.entry(kernel)};
@@ -210,7 +217,7 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
   std::vector<std::optional<Workgroup>> of_thread(static_cast<std::size_t>(pool.threads()));
   const auto run = [&](std::int64_t index, int thread) {
     std::optional<Workgroup>& workgroup = of_thread[static_cast<std::size_t>(thread)];
-    if (!workgroup) workgroup.emplace(task);
+    if (!workgroup) workgroup.emplace(task, listeners.empty() ? nullptr : listeners[static_cast<std::size_t>(thread)]);
     workgroup->run(static_cast<std::uint32_t>(index));
   };
   if (program.order_matters(kernel)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/decode/instruction.h"
+#include "sim/machine/access.h"
 #include "sim/memory/memory.h"
 
 namespace octet::sim {
@@ -42,6 +43,7 @@ struct Wave {
   const Memory* memory = nullptr;
   const Allocation* recent = nullptr;  ///< that was accessed last: most accesses are to it again
   const CodeMap* code = nullptr;
+  AccessListener* listener = nullptr;  ///< null: nobody watches
 
   [[nodiscard]] std::uint64_t pair(std::uint16_t index) const {
     std::uint64_t value;

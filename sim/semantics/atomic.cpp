@@ -8,6 +8,7 @@
 
 #include "sim/semantics/float_lanes.h"
 #include "sim/semantics/global_space.h"
+#include "sim/semantics/memory_access.h"
 #include "sim/semantics/small_floats.h"
 #include "sim/semantics/table.h"
 
@@ -45,6 +46,7 @@ template <typename T, auto F>
 void update(Wave& wave, const Instruction& instruction) {
   const std::size_t first = instruction.operand_count == 4 ? 1 : 0;
   const GlobalSpace space(wave, instruction, first, first + 2);
+  announce(wave, instruction, space, AccessKind::update, sizeof(T));
   for_active_lanes(wave, [&](std::size_t lane) {
     const std::atomic_ref<T> word = word_at<T>(space, lane);
     const auto data = row_value<T>(wave, instruction.operands[first + 1], 0, lane);
@@ -60,6 +62,7 @@ template <typename T>
 void compare_swap(Wave& wave, const Instruction& instruction) {
   const std::size_t first = instruction.operand_count == 4 ? 1 : 0;
   const GlobalSpace space(wave, instruction, first, first + 2);
+  announce(wave, instruction, space, AccessKind::update, sizeof(T));
   constexpr std::size_t kRowsOfValue = sizeof(T) / 4;
   for_active_lanes(wave, [&](std::size_t lane) {
     const std::atomic_ref<T> word = word_at<T>(space, lane);

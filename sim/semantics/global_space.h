@@ -12,6 +12,8 @@ namespace octet::sim {
 /// 32-bit offset in one VGPR; both plus the instruction's offset.
 class GlobalSpace {
  public:
+  static constexpr Space kSpace = Space::global;
+
   GlobalSpace(Wave& wave, const Instruction& instruction, std::size_t address, std::size_t scalar_address)
       : wave_(wave), low_(vector_row(wave, instruction.operands[address])) {
     const Operand& scalar = instruction.operands[scalar_address];

@@ -19,71 +19,74 @@ using i16 = std::int16_t;
 using u32 = std::uint32_t;
 using i32 = std::int32_t;
 
-std::byte* lds_bytes(const Wave& wave, std::uint64_t address, std::size_t lane, std::size_t bytes) {
-  if (address + bytes > wave.lds.size()) {
-    throw Failure("lane {} accesses {} bytes at {:#x} of the workgroup's {} bytes of LDS", lane, bytes, address,
-                  wave.lds.size());
-  }
-  return wave.lds.data() + address;
-}
-
-/// The address is a VGPR plus the instruction's offset.
+/// The address is a VGPR plus an offset.
 class LdsSpace {
  public:
+  static constexpr Space kSpace = Space::lds;
+
   LdsSpace(Wave& wave, const Instruction& instruction, std::size_t address, std::size_t /*scalar_address*/)
-      : wave_(wave),
-        address_(vector_row(wave, instruction.operands[address])),
-        offset_(static_cast<u32>(instruction.offset)) {}
+      : LdsSpace(wave, vector_row(wave, instruction.operands[address]), static_cast<u32>(instruction.offset)) {}
+  LdsSpace(Wave& wave, const Lanes& addresses, u32 offset) : wave_(wave), addresses_(addresses), offset_(offset) {}
   LdsSpace(const LdsSpace&) = delete;
   LdsSpace& operator=(const LdsSpace&) = delete;
 
+  [[nodiscard]] std::uint64_t address(std::size_t lane) const { return std::uint64_t{addresses_[lane]} + offset_; }
+
   [[nodiscard]] std::byte* at(std::size_t lane, std::size_t bytes) const {
-    return lds_bytes(wave_, std::uint64_t{address_[lane]} + offset_, lane, bytes);
+    const std::uint64_t first = address(lane);
+    if (first + bytes > wave_.lds.size()) {
+      throw Failure("lane {} accesses {} bytes at {:#x} of the workgroup's {} bytes of LDS", lane, bytes, first,
+                    wave_.lds.size());
+    }
+    return wave_.lds.data() + first;
   }
 
  private:
   Wave& wave_;
-  const Lanes& address_;
+  const Lanes& addresses_;
   u32 offset_;
 };
 
-/// Two accesses of `Dwords` each, at offsets that count in units of their size times `Stride`.
-template <std::size_t Dwords, u32 Stride>
-std::byte* one_of_two(const Wave& wave, const Instruction& instruction, u32 address, int second, std::size_t lane) {
-  const i32 offset = second == 0 ? instruction.offset : instruction.offset1;
-  return lds_bytes(wave, std::uint64_t{address} + static_cast<u32>(offset) * Dwords * 4 * Stride, lane, Dwords * 4);
-}
-
+/// Two reads of `Dwords` each, at offsets that count in units of their size times `Stride`.
 template <std::size_t Dwords, u32 Stride>
 void read_two(Wave& wave, const Instruction& instruction) {
-  const Lanes& address = vector_row(wave, instruction.operands[1]);
+  constexpr u32 kBytes = Dwords * 4;
+  const Lanes& addresses = vector_row(wave, instruction.operands[1]);
   std::array<Lanes, 2 * Dwords> values;
-  for_active_lanes(wave, [&](std::size_t lane) {
-    std::array<u32, 2 * Dwords> read;
-    for (int second = 0; second < 2; ++second) {
-      std::memcpy(read.data() + static_cast<std::size_t>(second) * Dwords,
-                  one_of_two<Dwords, Stride>(wave, instruction, address[lane], second, lane), Dwords * 4);
-    }
-    for (std::size_t k = 0; k < read.size(); ++k) values[k][lane] = read[k];
-  });
+  for (std::size_t second = 0; second < 2; ++second) {
+    const i32 offset = second == 0 ? instruction.offset : instruction.offset1;
+    const LdsSpace space(wave, addresses, static_cast<u32>(offset) * kBytes * Stride);
+    announce(wave, instruction, space, AccessKind::read, kBytes);
+    for_active_lanes(wave, [&](std::size_t lane) {
+      std::array<u32, Dwords> read;
+      std::memcpy(read.data(), space.at(lane, kBytes), kBytes);
+      for (std::size_t k = 0; k < Dwords; ++k) values[second * Dwords + k][lane] = read[k];
+    });
+  }
   for (std::size_t k = 0; k < values.size(); ++k) {
     write_lanes(wave, instruction.operands[0], static_cast<int>(k), values[k]);
   }
 }
 
+/// Two writes; lanes write both before the next lane writes.
 template <std::size_t Dwords, u32 Stride>
 void write_two(Wave& wave, const Instruction& instruction) {
-  const Lanes& address = vector_row(wave, instruction.operands[0]);
-  for_active_lanes(wave, [&](std::size_t lane) {
-    for (int second = 0; second < 2; ++second) {
-      std::array<u32, Dwords> written;
-      for (std::size_t k = 0; k < Dwords; ++k) {
-        written[k] =
-            vector_row(wave, instruction.operands[static_cast<std::size_t>(1 + second)], static_cast<int>(k))[lane];
-      }
-      std::memcpy(one_of_two<Dwords, Stride>(wave, instruction, address[lane], second, lane), written.data(),
-                  sizeof(written));
+  constexpr u32 kBytes = Dwords * 4;
+  const Lanes& addresses = vector_row(wave, instruction.operands[0]);
+  const LdsSpace first(wave, addresses, static_cast<u32>(instruction.offset) * kBytes * Stride);
+  const LdsSpace second(wave, addresses, static_cast<u32>(instruction.offset1) * kBytes * Stride);
+  announce(wave, instruction, first, AccessKind::write, kBytes);
+  announce(wave, instruction, second, AccessKind::write, kBytes);
+  const auto write = [&](const LdsSpace& space, std::size_t data, std::size_t lane) {
+    std::array<u32, Dwords> written;
+    for (std::size_t k = 0; k < Dwords; ++k) {
+      written[k] = vector_row(wave, instruction.operands[data], static_cast<int>(k))[lane];
     }
+    std::memcpy(space.at(lane, kBytes), written.data(), kBytes);
+  };
+  for_active_lanes(wave, [&](std::size_t lane) {
+    write(first, 1, lane);
+    write(second, 2, lane);
   });
 }
 
@@ -92,6 +95,7 @@ template <auto F, bool Returns>
 void update(Wave& wave, const Instruction& instruction) {
   constexpr std::size_t kAddress = Returns ? 1 : 0;
   const LdsSpace space(wave, instruction, kAddress, 0);
+  announce(wave, instruction, space, AccessKind::update, sizeof(u32));
   const Lanes& data = vector_row(wave, instruction.operands[kAddress + 1]);
   Lanes old;
   for_active_lanes(wave, [&](std::size_t lane) {

@@ -1,6 +1,8 @@
-// Loads and stores of vectors, the same for each kind of memory. A `Space` is made of a wave, an instruction and the
-// places of its address operands, and gives the host's bytes of a lane's access:
-//   Space(Wave&, const Instruction&, std::size_t address, std::size_t scalar_address)
+// Loads and stores of vectors, the same for each kind of memory. An `AnySpace` is made of a wave, an instruction and
+// the places of its address operands, and gives the host's bytes of a lane's access:
+//   AnySpace(Wave&, const Instruction&, std::size_t address, std::size_t scalar_address)
+//   static constexpr Space kSpace
+//   std::uint64_t address(std::size_t lane) const
 //   std::byte* at(std::size_t lane, std::size_t bytes) const   Failure when the access leaves what there is
 #pragma once
 
@@ -12,11 +14,22 @@
 
 namespace octet::sim {
 
+/// Tells who watches the wave, if anybody does, of an access that comes next.
+template <typename AnySpace>
+void announce(const Wave& wave, const Instruction& instruction, const AnySpace& space, AccessKind kind,
+              std::size_t bytes) {
+  if (wave.listener == nullptr) return;
+  Access access{instruction, AnySpace::kSpace, kind, static_cast<std::uint32_t>(bytes), wave.exec()};
+  for_active_lanes(wave, [&](std::size_t lane) { access.addresses[lane] = space.address(lane); });
+  wave.listener->on_access(access);
+}
+
 /// D = N values of type T at the address; narrow ones are extended as their type is signed or not. D is written after
 /// all lanes have read, as it may hold addresses.
-template <typename Space, typename T, int N>
+template <typename AnySpace, typename T, int N>
 void load(Wave& wave, const Instruction& instruction) {
-  const Space space(wave, instruction, 1, 2);
+  const AnySpace space(wave, instruction, 1, 2);
+  announce(wave, instruction, space, AccessKind::read, N * sizeof(T));
   std::array<Lanes, N> values;
   for_active_lanes(wave, [&](std::size_t lane) {
     std::array<T, N> read;
@@ -27,9 +40,10 @@ void load(Wave& wave, const Instruction& instruction) {
 }
 
 /// One value of type T into one half of D, whose other half stays.
-template <typename Space, typename T, bool High>
+template <typename AnySpace, typename T, bool High>
 void load_half(Wave& wave, const Instruction& instruction) {
-  const Space space(wave, instruction, 1, 2);
+  const AnySpace space(wave, instruction, 1, 2);
+  announce(wave, instruction, space, AccessKind::read, sizeof(T));
   Lanes values = vector_row(wave, instruction.operands[0]);
   for_active_lanes(wave, [&](std::size_t lane) {
     T read;
@@ -41,9 +55,10 @@ void load_half(Wave& wave, const Instruction& instruction) {
 }
 
 /// N values of type T, the low bits of the registers, or with `Shift` those from there on.
-template <typename Space, typename T, int N, int Shift = 0>
+template <typename AnySpace, typename T, int N, int Shift = 0>
 void store(Wave& wave, const Instruction& instruction) {
-  const Space space(wave, instruction, 0, 2);
+  const AnySpace space(wave, instruction, 0, 2);
+  announce(wave, instruction, space, AccessKind::write, N * sizeof(T));
   std::array<const Lanes*, N> rows;
   for (int k = 0; k < N; ++k) rows[static_cast<std::size_t>(k)] = &vector_row(wave, instruction.operands[1], k);
   for_active_lanes(wave, [&](std::size_t lane) {

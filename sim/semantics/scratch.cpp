@@ -18,6 +18,8 @@ using u32 = std::uint32_t;
 /// The address is the instruction's offset, plus a VGPR, plus an SGPR, each of which may be "off".
 class ScratchSpace {
  public:
+  static constexpr Space kSpace = Space::scratch;
+
   ScratchSpace(Wave& wave, const Instruction& instruction, std::size_t address, std::size_t scalar_address)
       : wave_(wave), base_(static_cast<u32>(instruction.offset)) {
     const Operand& scalar = instruction.operands[scalar_address];
@@ -28,13 +30,17 @@ class ScratchSpace {
   ScratchSpace(const ScratchSpace&) = delete;
   ScratchSpace& operator=(const ScratchSpace&) = delete;
 
+  [[nodiscard]] std::uint64_t address(std::size_t lane) const {
+    return base_ + (vector_ == nullptr ? 0U : (*vector_)[lane]);  // in 32 bits, which wrap
+  }
+
   [[nodiscard]] std::byte* at(std::size_t lane, std::size_t bytes) const {
-    const u32 address = base_ + (vector_ == nullptr ? 0U : (*vector_)[lane]);
-    if (bytes > wave_.scratch_bytes || address > wave_.scratch_bytes - bytes) {
-      throw Failure("lane {} accesses {} bytes at {:#x} of its {} bytes of scratch", lane, bytes, address,
+    const std::uint64_t first = address(lane);
+    if (first + bytes > wave_.scratch_bytes) {
+      throw Failure("lane {} accesses {} bytes at {:#x} of its {} bytes of scratch", lane, bytes, first,
                     wave_.scratch_bytes);
     }
-    return wave_.scratch.data() + lane * wave_.scratch_bytes + address;
+    return wave_.scratch.data() + lane * wave_.scratch_bytes + first;
   }
 
  private:

@@ -31,6 +31,7 @@ struct Options {
   std::uint32_t dynamic_lds = 0;
   std::vector<std::string> arguments;
   int threads = 0;
+  bool traffic = false;
   bool json = false;
 };
 
@@ -69,7 +70,9 @@ void run_kernel(const Options& options) {
                             options.dynamic_lds};
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   ThreadPool pool(options.threads > 0 ? options.threads : processors);
-  const LaunchResult result = launch(program, options.kernel, config, arguments.packed, memory, pool);
+  const TrafficCounter counter(program.instructions().size(), pool.threads());
+  const std::vector<AccessListener*> listeners = options.traffic ? counter.listeners() : std::vector<AccessListener*>();
+  const LaunchResult result = launch(program, options.kernel, config, arguments.packed, memory, pool, listeners);
   for (const ArgumentBuffer& buffer : arguments.buffers) {
     if (!buffer.output) continue;
     std::ofstream file(*buffer.output, std::ios::binary);
@@ -80,10 +83,12 @@ void run_kernel(const Options& options) {
   const InstructionCounts counts = count_instructions(program, result);
   if (!options.json) {
     fmt::print("{}{}", kernel_text(program, kernel), counts_text(counts));
+    if (options.traffic) fmt::print("{}", traffic_text(program, counter.by_instruction()));
     return;
   }
   nlohmann::ordered_json json = kernel_json(program, kernel);
   json["counts"] = counts_json(counts);
+  if (options.traffic) json["traffic"] = traffic_json(program, counter.by_instruction());
   print(json);
 }
 
@@ -110,6 +115,7 @@ void add_commands(CLI::App& app, Options& options) {
                   "An argument, in order: i32= u32= i64= u64= f32=VALUE, zeros=BYTES, bytes=BYTES (counting), "
                   "file=PATH; a buffer may end in >PATH, where it is written after the run")
       ->allow_extra_args(false);
+  run->add_flag("--traffic", options.traffic, "Count what each instruction moves of global memory");
   run->callback([&] { run_kernel(options); });
 }
 

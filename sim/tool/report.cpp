@@ -79,6 +79,36 @@ std::string disassembly_text(const Program& program) {
   return text;
 }
 
+nlohmann::ordered_json traffic_json(const Program& program, const std::vector<Traffic>& traffic) {
+  nlohmann::ordered_json lines = nlohmann::json::array();
+  for (std::uint32_t number = 0; number < traffic.size(); ++number) {
+    const Traffic& moved = traffic[number];
+    if (moved.accesses == 0) continue;
+    lines.push_back({{"address", program.address(number)},
+                     {"text", program.text(number)},
+                     {"accesses", moved.accesses},
+                     {"bytes", moved.bytes},
+                     {"segments_64", moved.segments_64},
+                     {"least_segments_64", moved.least_segments_64},
+                     {"segments_128", moved.segments_128},
+                     {"least_segments_128", moved.least_segments_128}});
+  }
+  return lines;
+}
+
+std::string traffic_text(const Program& program, const std::vector<Traffic>& traffic) {
+  std::string text = "    address        bytes  64-byte segments (least)  128-byte segments (least)\n";
+  for (std::uint32_t number = 0; number < traffic.size(); ++number) {
+    const Traffic& moved = traffic[number];
+    if (moved.accesses == 0) continue;
+    fmt::format_to(std::back_inserter(text), "  {:9x} {:>12} {:>12} {:>12} {:>13} {:>12}  {}\n",
+                   program.address(number), moved.bytes, moved.segments_64,
+                   fmt::format("({})", moved.least_segments_64), moved.segments_128,
+                   fmt::format("({})", moved.least_segments_128), program.text(number));
+  }
+  return text;
+}
+
 nlohmann::ordered_json counts_json(const InstructionCounts& counts) {
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const auto& [family, times] : counts.of_family) families[std::string(name(family))] = times;

@@ -3,8 +3,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "sim/counters/instruction_counts.h"
+#include "sim/counters/traffic.h"
 #include "sim/launch/program.h"
 
 namespace octet::sim {
@@ -16,6 +18,10 @@ namespace octet::sim {
 /// Each instruction with its address; those that cannot be executed are marked.
 [[nodiscard]] nlohmann::ordered_json disassembly_json(const Program& program);
 [[nodiscard]] std::string disassembly_text(const Program& program);
+
+/// Instructions that accessed global memory, with what they moved: `traffic` is [instructions].
+[[nodiscard]] nlohmann::ordered_json traffic_json(const Program& program, const std::vector<Traffic>& traffic);
+[[nodiscard]] std::string traffic_text(const Program& program, const std::vector<Traffic>& traffic);
 
 [[nodiscard]] nlohmann::ordered_json counts_json(const InstructionCounts& counts);
 [[nodiscard]] std::string counts_text(const InstructionCounts& counts);

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/thread_pool.h"
@@ -60,8 +61,11 @@ class Gpu {
   LaunchResult launch(const std::string& kernel, const LaunchConfig& config, const Arguments&... arguments) {
     std::vector<std::byte> packed;
     (pack(packed, arguments), ...);
-    return sim::launch(program_, kernel, config, packed, memory_, pool_);
+    return sim::launch(program_, kernel, config, packed, memory_, pool_, listeners_);
   }
+
+  /// Of later launches, one for each thread.
+  void listen(std::vector<AccessListener*> listeners) { listeners_ = std::move(listeners); }
 
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] Memory& memory() { return memory_; }
@@ -78,6 +82,7 @@ class Gpu {
   Memory memory_;
   Program program_;
   ThreadPool pool_;
+  std::vector<AccessListener*> listeners_;
 };
 
 }  // namespace octet::sim

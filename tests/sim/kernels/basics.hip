@@ -7,6 +7,11 @@ KERNEL vector_add(const float* a, const float* b, float* sums, u32 count) {
   if (i < count) sums[i] = a[i] + b[i];
 }
 
+/// out[i] = values[i * stride], four bytes to each lane.
+KERNEL gather(const u32* values, u32* out, u32 stride) {
+  out[global_thread()] = values[global_thread() * stride];
+}
+
 /// sums[block] = the sum of 256 values: within 16 lanes by DPP, between these by permutes, between waves through LDS.
 KERNEL reduce(const float* values, float* sums) {
   SHARED float of_wave[4];
