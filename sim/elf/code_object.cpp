@@ -18,7 +18,6 @@ namespace {
 constexpr std::uint16_t kAmdGpu = 224;       // EM_AMDGPU
 constexpr std::uint8_t kHsa = 64;            // ELFOSABI_AMDGPU_HSA
 constexpr std::uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
-constexpr std::uint64_t kDescriptorSize = 64;
 
 Generation generation_of(const ElfFile& elf, const std::string& name) {
   if (elf.machine != kAmdGpu || elf.os_abi != kHsa) {

@@ -32,12 +32,13 @@ inline void write_scalar(Wave& wave, const Operand& operand, T value) {
 }
 
 /// Dword `dword` of a source in all lanes: the register itself, or `broadcast` filled with a scalar or a literal.
-[[nodiscard]] inline const Lanes& read_lanes(const Wave& wave, const Operand& operand, int dword, Lanes& broadcast) {
+[[nodiscard]] inline const Lanes& read_lanes(const Wave& wave, const Operand& operand, std::size_t dword,
+                                             Lanes& broadcast) {
   switch (operand.bank) {
     case Bank::vector:
-      return wave.vector[static_cast<std::size_t>(operand.index + dword)];
+      return wave.vector[operand.index + dword];
     case Bank::scalar:
-      broadcast.fill(wave.scalar[static_cast<std::size_t>(operand.index + dword)]);
+      broadcast.fill(wave.scalar[operand.index + dword]);
       return broadcast;
     case Bank::literal:
       broadcast.fill(static_cast<std::uint32_t>(operand.literal >> (32 * dword)));
@@ -49,13 +50,13 @@ inline void write_scalar(Wave& wave, const Operand& operand, T value) {
 }
 
 /// The register of a vector operand.
-[[nodiscard]] inline Lanes& vector_row(Wave& wave, const Operand& operand, int dword = 0) {
+[[nodiscard]] inline Lanes& vector_row(Wave& wave, const Operand& operand, std::size_t dword = 0) {
   if (operand.bank != Bank::vector) throw Failure("an operand is no vector register");
-  return wave.vector[static_cast<std::size_t>(operand.index + dword)];
+  return wave.vector[operand.index + dword];
 }
 
 /// Writes the lanes that EXEC names.
-inline void write_lanes(Wave& wave, const Operand& operand, int dword, const Lanes& values) {
+inline void write_lanes(Wave& wave, const Operand& operand, std::size_t dword, const Lanes& values) {
   Lanes& row = vector_row(wave, operand, dword);
   const std::uint64_t exec = wave.exec();
   if (exec == kAllLanes) {

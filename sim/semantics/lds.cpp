@@ -64,7 +64,7 @@ void read_two(Wave& wave, const Instruction& instruction) {
     });
   }
   for (std::size_t k = 0; k < values.size(); ++k) {
-    write_lanes(wave, instruction.operands[0], static_cast<int>(k), values[k]);
+    write_lanes(wave, instruction.operands[0], k, values[k]);
   }
 }
 
@@ -80,7 +80,7 @@ void write_two(Wave& wave, const Instruction& instruction) {
   const auto write = [&](const LdsSpace& space, std::size_t data, std::size_t lane) {
     std::array<u32, Dwords> written;
     for (std::size_t k = 0; k < Dwords; ++k) {
-      written[k] = vector_row(wave, instruction.operands[data], static_cast<int>(k))[lane];
+      written[k] = vector_row(wave, instruction.operands[data], k)[lane];
     }
     std::memcpy(space.at(lane, kBytes), written.data(), kBytes);
   };

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "sim/semantics/lanes.h"
 
@@ -24,9 +25,16 @@ void announce(const Wave& wave, const Instruction& instruction, const AnySpace& 
   wave.listener->on_access(access);
 }
 
+/// As wide as a register: with copies of the sign where the type has one, else with zeros.
+template <typename T>
+constexpr std::uint32_t extended(T value) {
+  using Widened = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+  return static_cast<std::uint32_t>(Widened{value});
+}
+
 /// D = N values of type T at the address; narrow ones are extended as their type is signed or not. D is written after
 /// all lanes have read, as it may hold addresses.
-template <typename AnySpace, typename T, int N>
+template <typename AnySpace, typename T, std::size_t N>
 void load(Wave& wave, const Instruction& instruction) {
   const AnySpace space(wave, instruction, 1, 2);
   announce(wave, instruction, space, AccessKind::read, N * sizeof(T));
@@ -34,9 +42,9 @@ void load(Wave& wave, const Instruction& instruction) {
   for_active_lanes(wave, [&](std::size_t lane) {
     std::array<T, N> read;
     std::memcpy(read.data(), space.at(lane, sizeof(read)), sizeof(read));
-    for (std::size_t k = 0; k < N; ++k) values[k][lane] = static_cast<std::uint32_t>(read[k]);
+    for (std::size_t k = 0; k < N; ++k) values[k][lane] = extended(read[k]);
   });
-  for (int k = 0; k < N; ++k) write_lanes(wave, instruction.operands[0], k, values[static_cast<std::size_t>(k)]);
+  for (std::size_t k = 0; k < N; ++k) write_lanes(wave, instruction.operands[0], k, values[k]);
 }
 
 /// One value of type T into one half of D, whose other half stays.
@@ -48,19 +56,19 @@ void load_half(Wave& wave, const Instruction& instruction) {
   for_active_lanes(wave, [&](std::size_t lane) {
     T read;
     std::memcpy(&read, space.at(lane, sizeof(T)), sizeof(T));
-    const std::uint32_t half = static_cast<std::uint32_t>(read) & 0xFFFFU;
+    const std::uint32_t half = extended(read) & 0xFFFFU;
     values[lane] = High ? (values[lane] & 0xFFFFU) | half << 16 : (values[lane] & 0xFFFF'0000U) | half;
   });
   write_lanes(wave, instruction.operands[0], 0, values);
 }
 
 /// N values of type T, the low bits of the registers, or with `Shift` those from there on.
-template <typename AnySpace, typename T, int N, int Shift = 0>
+template <typename AnySpace, typename T, std::size_t N, int Shift = 0>
 void store(Wave& wave, const Instruction& instruction) {
   const AnySpace space(wave, instruction, 0, 2);
   announce(wave, instruction, space, AccessKind::write, N * sizeof(T));
   std::array<const Lanes*, N> rows;
-  for (int k = 0; k < N; ++k) rows[static_cast<std::size_t>(k)] = &vector_row(wave, instruction.operands[1], k);
+  for (std::size_t k = 0; k < N; ++k) rows[k] = &vector_row(wave, instruction.operands[1], k);
   for_active_lanes(wave, [&](std::size_t lane) {
     std::array<T, N> written;
     for (std::size_t k = 0; k < N; ++k) written[k] = static_cast<T>((*rows[k])[lane] >> Shift);

@@ -15,7 +15,7 @@ const Lanes& half_of(const Wave& wave, const Instruction& instruction, std::size
   const Operand& operand = instruction.operands[source + 1];
   const std::uint8_t selection = half == 0 ? instruction.op_sel : instruction.op_sel_hi;
   const std::uint8_t negation = half == 0 ? instruction.neg_lo : instruction.neg_hi;
-  const int dword = operand.bank == Bank::literal ? 0 : selection >> source & 1;
+  const std::size_t dword = operand.bank == Bank::literal ? 0 : selection >> source & 1U;
   const Lanes& plain = read_lanes(wave, operand, dword, buffer);
   if ((negation >> source & 1) == 0) return plain;
   for (std::size_t lane = 0; lane < kLanes; ++lane) buffer[lane] = plain[lane] ^ kFloatSign;
@@ -52,7 +52,7 @@ void packed_move(Wave& wave, const Instruction& instruction) {
   std::array<Lanes, 2> results;
   for (std::size_t half = 0; half < 2; ++half) {
     const Operand& operand = instruction.operands[half + 1];
-    const int dword = operand.bank == Bank::literal ? 0 : instruction.op_sel >> half & 1;
+    const std::size_t dword = operand.bank == Bank::literal ? 0 : instruction.op_sel >> half & 1U;
     Lanes buffer;
     results[half] = read_lanes(wave, operand, dword, buffer);
   }
