@@ -114,6 +114,7 @@ void Workgroup::prepare(std::size_t number, const Extent& id) {
   wave.scc = false;
   wave.status = Status::running;
   wave.next = task_.entry;
+  wave.number = static_cast<std::uint32_t>(number);
   wave.lds = lds_;
   wave.scratch_bytes = task_.kernel.scratch_bytes;
   const std::size_t of_wave = std::size_t{wave.scratch_bytes} * kLanes;
@@ -152,6 +153,7 @@ void Workgroup::run(std::uint32_t index) {
   std::fill(lds_.begin(), lds_.end(), kByte);
   std::fill(scratch_.begin(), scratch_.end(), kByte);
   for (std::size_t number = 0; number < waves_.size(); ++number) prepare(number, id);
+  if (listener_ != nullptr) listener_->on_workgroup(lds_.size());
   for (bool waiting = true; waiting;) {
     waiting = false;
     for (std::size_t number = 0; number < waves_.size(); ++number) {
@@ -159,6 +161,7 @@ void Workgroup::run(std::uint32_t index) {
       run_wave(number, id);
       waiting = waiting || waves_[number].status == Status::at_barrier;
     }
+    if (listener_ != nullptr) listener_->on_barrier();
   }
 }
 

@@ -35,7 +35,8 @@ struct Wave {
   std::vector<Lanes> vector = std::vector<Lanes>(kVectorRows);  ///< VGPRs, AGPRs, staging
   bool scc = false;
   Status status = Status::running;
-  std::uint32_t next = 0;  ///< number of the next instruction
+  std::uint32_t next = 0;    ///< number of the next instruction
+  std::uint32_t number = 0;  ///< of the wave in its workgroup
 
   std::span<std::byte> lds{};       ///< of the workgroup
   std::span<std::byte> scratch{};   ///< of the wave: lane 0's bytes, lane 1's, ...

@@ -20,7 +20,7 @@ template <typename AnySpace>
 void announce(const Wave& wave, const Instruction& instruction, const AnySpace& space, AccessKind kind,
               std::size_t bytes) {
   if (wave.listener == nullptr) return;
-  Access access{instruction, AnySpace::kSpace, kind, static_cast<std::uint32_t>(bytes), wave.exec()};
+  Access access{instruction, AnySpace::kSpace, kind, static_cast<std::uint32_t>(bytes), wave.number, wave.exec()};
   for_active_lanes(wave, [&](std::size_t lane) { access.addresses[lane] = space.address(lane); });
   wave.listener->on_access(access);
 }

@@ -13,6 +13,8 @@
 
 #include "core/error.h"
 #include "core/thread_pool.h"
+#include "sim/counters/traffic.h"
+#include "sim/detectors/lds_races.h"
 #include "sim/launch/launch.h"
 #include "sim/launch/program.h"
 #include "sim/tool/launch_arguments.h"
@@ -32,6 +34,7 @@ struct Options {
   std::vector<std::string> arguments;
   int threads = 0;
   bool traffic = false;
+  bool races = false;
   bool json = false;
 };
 
@@ -71,7 +74,10 @@ void run_kernel(const Options& options) {
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   ThreadPool pool(options.threads > 0 ? options.threads : processors);
   const TrafficCounter counter(program.instructions().size(), pool.threads());
-  const std::vector<AccessListener*> listeners = options.traffic ? counter.listeners() : std::vector<AccessListener*>();
+  const LdsRaceDetector detector(program, pool.threads());
+  std::vector<AccessListener*> listeners;
+  if (options.traffic) listeners = counter.listeners();
+  if (options.races) listeners = detector.listeners();
   const LaunchResult result = launch(program, options.kernel, config, arguments.packed, memory, pool, listeners);
   for (const ArgumentBuffer& buffer : arguments.buffers) {
     if (!buffer.output) continue;
@@ -115,7 +121,9 @@ void add_commands(CLI::App& app, Options& options) {
                   "An argument, in order: i32= u32= i64= u64= f32=VALUE, zeros=BYTES, bytes=BYTES (counting), "
                   "file=PATH; a buffer may end in >PATH, where it is written after the run")
       ->allow_extra_args(false);
-  run->add_flag("--traffic", options.traffic, "Count what each instruction moves of global memory");
+  CLI::Option* traffic =
+      run->add_flag("--traffic", options.traffic, "Count what each instruction moves of global memory");
+  run->add_flag("--races", options.races, "Stop where waves race in LDS")->excludes(traffic);
   run->callback([&] { run_kernel(options); });
 }
 

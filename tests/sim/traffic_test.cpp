@@ -14,7 +14,7 @@ namespace {
 /// Lanes 0, 1, ... at the addresses given.
 Traffic traffic_at(const std::vector<u64>& addresses, u32 bytes, Space space = Space::global) {
   const Instruction instruction;
-  Access access{instruction, space, AccessKind::read, bytes, 0};
+  Access access{instruction, space, AccessKind::read, bytes, 0, 0};
   for (std::size_t lane = 0; lane < addresses.size(); ++lane) {
     access.lanes |= u64{1} << lane;
     access.addresses[lane] = addresses[lane];

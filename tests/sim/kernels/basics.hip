@@ -27,6 +27,25 @@ KERNEL reduce(const float* values, float* sums) {
   if (thread() == 0) sums[block()] = of_wave[0] + of_wave[1] + of_wave[2] + of_wave[3];
 }
 
+/// The fault that a missing barrier is: thread 0 reads what other waves write.
+KERNEL reduce_without_barrier(const float* values, float* sums) {
+  SHARED float of_wave[4];
+  const float sum = values[block() * 256 + thread()];
+  if (lane() == 0) of_wave[thread() / 64] = sum;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  if (thread() == 0) sums[block()] = of_wave[0] + of_wave[1] + of_wave[2] + of_wave[3];
+}
+
+/// Atomic updates of one word by all waves, which are no race; reading it without a barrier would be one.
+KERNEL count_in_lds(const u32* values, u32* counts, u32 with_barrier) {
+  SHARED u32 count;
+  if (thread() == 0) count = 0;
+  barrier();
+  __hip_atomic_fetch_add(&count, values[thread()] & 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  if (with_barrier != 0) barrier();
+  counts[block() * 256 + thread()] = __hip_atomic_load(&count, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
 KERNEL divide(const float* a, const float* b, float* quotients, u32 count) {
   const u32 i = global_thread();
   if (i < count) quotients[i] = a[i] / b[i];
