@@ -57,7 +57,7 @@ class LdsRaceDetector::OfThread : public AccessListener {
     bytes_.resize(lds_bytes);
     ++interval_;
   }
-  void on_barrier() override { ++interval_; }
+  void on_barrier(std::span<const Waiting> /*waiting*/, std::size_t /*ended*/) override { ++interval_; }
 
   void on_access(const Access& access) override {
     if (access.space != Space::lds) return;

@@ -52,6 +52,8 @@ class Workgroup {
   void set_sgprs(Wave& wave, const Extent& id) const;
   void set_lanes(Wave& wave, std::size_t number) const;
   void run_wave(std::size_t number, const Extent& id);
+  void announce_barrier(const Extent& id) const;
+  [[nodiscard]] std::uint64_t present_lanes(std::size_t number) const;
 
   const Task& task_;
   AccessListener* listener_;
@@ -88,23 +90,25 @@ void Workgroup::set_sgprs(Wave& wave, const Extent& id) const {
   push(initial.workgroup_z, id.z, 1);
 }
 
-/// v0 holds the lane's place in the workgroup, ten bits for each of x, y and z; EXEC the lanes that there are.
+/// The lanes of a wave that there are: the last wave of a workgroup may have fewer than 64.
+std::uint64_t Workgroup::present_lanes(std::size_t number) const {
+  const std::size_t rest = count(task_.config.lanes) - number * kLanes;
+  return rest >= kLanes ? kAllLanes : (std::uint64_t{1} << rest) - 1;
+}
+
+/// v0 holds the lane's place in the workgroup, ten bits for each of x, y and z.
 void Workgroup::set_lanes(Wave& wave, std::size_t number) const {
   const Extent& lanes = task_.config.lanes;
-  const std::uint32_t there_are = count(lanes);
-  const std::size_t rows = std::max<std::size_t>(task_.kernel.vgprs, 1);
-  for (std::size_t row = 0; row < std::min<std::size_t>(rows, kFirstAccumulator); ++row) {
+  const std::size_t rows = std::min<std::size_t>(std::max(task_.kernel.vgprs, 1U), kFirstAccumulator);
+  for (std::size_t row = 0; row < rows; ++row) {
     wave.vector[row].fill(kUnwritten);
     wave.vector[kFirstAccumulator + row].fill(kUnwritten);
   }
-  std::uint64_t exec = 0;
   for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
     const auto place = static_cast<std::uint32_t>(number * kLanes) + lane;
-    if (place >= there_are) break;
-    exec |= std::uint64_t{1} << lane;
     wave.vector[0][lane] = place % lanes.x | place / lanes.x % lanes.y << 10 | place / (lanes.x * lanes.y) << 20;
   }
-  wave.set_pair(kExecLo, exec);
+  wave.set_pair(kExecLo, present_lanes(number));
 }
 
 void Workgroup::prepare(std::size_t number, const Extent& id) {
@@ -146,6 +150,20 @@ void Workgroup::run_wave(std::size_t number, const Extent& id) {
   }
 }
 
+void Workgroup::announce_barrier(const Extent& id) const {
+  std::vector<Waiting> waiting;
+  for (std::size_t number = 0; number < waves_.size(); ++number) {
+    const Wave& wave = waves_[number];
+    if (wave.status == Status::ended) continue;
+    waiting.push_back({wave.number, wave.next - 1, present_lanes(number) & ~wave.exec()});
+  }
+  try {
+    listener_->on_barrier(waiting, waves_.size() - waiting.size());
+  } catch (const Failure& failure) {
+    throw Failure("kernel {}, workgroup ({}, {}, {}): {}", task_.kernel.name, id.x, id.y, id.z, failure.what());
+  }
+}
+
 void Workgroup::run(std::uint32_t index) {
   const Extent& grid = task_.config.workgroups;
   const Extent id{index % grid.x, index / grid.x % grid.y, index / (grid.x * grid.y)};
@@ -161,7 +179,7 @@ void Workgroup::run(std::uint32_t index) {
       run_wave(number, id);
       waiting = waiting || waves_[number].status == Status::at_barrier;
     }
-    if (listener_ != nullptr) listener_->on_barrier();
+    if (listener_ != nullptr) announce_barrier(id);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/thread_pool.h"
 #include "sim/counters/traffic.h"
+#include "sim/detectors/divergent_barriers.h"
 #include "sim/detectors/lds_races.h"
 #include "sim/launch/launch.h"
 #include "sim/launch/program.h"
@@ -34,7 +35,7 @@ struct Options {
   std::vector<std::string> arguments;
   int threads = 0;
   bool traffic = false;
-  bool races = false;
+  bool check = false;
   bool json = false;
 };
 
@@ -74,10 +75,19 @@ void run_kernel(const Options& options) {
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   ThreadPool pool(options.threads > 0 ? options.threads : processors);
   const TrafficCounter counter(program.instructions().size(), pool.threads());
-  const LdsRaceDetector detector(program, pool.threads());
+  const LdsRaceDetector races(program, pool.threads());
+  const DivergentBarrierDetector barriers(program, pool.threads());
+  std::vector<Broadcast> broadcasts;
+  for (std::size_t thread = 0; thread < static_cast<std::size_t>(pool.threads()); ++thread) {
+    std::vector<AccessListener*> of_thread;
+    if (options.traffic) of_thread.push_back(counter.listeners()[thread]);
+    if (options.check) of_thread.insert(of_thread.end(), {races.listeners()[thread], barriers.listeners()[thread]});
+    broadcasts.emplace_back(std::move(of_thread));
+  }
   std::vector<AccessListener*> listeners;
-  if (options.traffic) listeners = counter.listeners();
-  if (options.races) listeners = detector.listeners();
+  for (Broadcast& broadcast : broadcasts) {
+    if (options.traffic || options.check) listeners.push_back(&broadcast);
+  }
   const LaunchResult result = launch(program, options.kernel, config, arguments.packed, memory, pool, listeners);
   for (const ArgumentBuffer& buffer : arguments.buffers) {
     if (!buffer.output) continue;
@@ -121,9 +131,8 @@ void add_commands(CLI::App& app, Options& options) {
                   "An argument, in order: i32= u32= i64= u64= f32=VALUE, zeros=BYTES, bytes=BYTES (counting), "
                   "file=PATH; a buffer may end in >PATH, where it is written after the run")
       ->allow_extra_args(false);
-  CLI::Option* traffic =
-      run->add_flag("--traffic", options.traffic, "Count what each instruction moves of global memory");
-  run->add_flag("--races", options.races, "Stop where waves race in LDS")->excludes(traffic);
+  run->add_flag("--traffic", options.traffic, "Count what each instruction moves of global memory");
+  run->add_flag("--check", options.check, "Stop at races in LDS and at divergent barriers");
   run->callback([&] { run_kernel(options); });
 }
 

@@ -22,7 +22,7 @@ class LdsRaces : public testing::Test {
     told.addresses[3] = address;
     detector_.listeners().front()->on_access(told);
   }
-  void barrier() { detector_.listeners().front()->on_barrier(); }
+  void barrier() { detector_.listeners().front()->on_barrier({}, 0); }
 
   Gpu gpu_;
   LdsRaceDetector detector_;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/error.h"
@@ -289,6 +290,49 @@ TEST_F(LdsTest, AMissNamesTheLane) {
             std::string::npos);
   one_.v(0)[7] = ~0U;
   EXPECT_THROW(one_.run("ds_read_u8 v4, v0 offset:8"), Failure);
+}
+
+/// Writes down what it is told: space, kind, bytes, lanes, address of lane 1.
+class Diary : public AccessListener {
+ public:
+  void on_access(const Access& access) override {
+    entries.emplace_back(access.space, access.kind, access.bytes, access.lanes, access.addresses[1]);
+  }
+  using Entry = std::tuple<Space, AccessKind, u32, u64, u64>;
+  std::vector<Entry> entries;
+};
+
+TEST_F(GlobalTest, WhoWatchesIsToldOfEachAccess) {
+  Diary diary;
+  one_.wave.listener = &diary;
+  one_.set_exec(6);
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    one_.v(4)[lane] = 32 * lane;
+    one_.v(5)[lane] = 4 * lane;
+  }
+  const auto told = [&](const std::string& text) {
+    diary.entries.clear();
+    one_.run(text);
+    return diary.entries;
+  };
+  using Entries = std::vector<Diary::Entry>;
+  const u64 global = address_ + 16;
+  EXPECT_EQ(told("global_load_dwordx2 v[8:9], v[0:1], off offset:8"),
+            (Entries{{Space::global, AccessKind::read, 8, 6, global + 8}}));
+  EXPECT_EQ(told("global_load_short_d16 v8, v[0:1], off"), (Entries{{Space::global, AccessKind::read, 2, 6, global}}));
+  EXPECT_EQ(told("global_store_byte v[0:1], v4, off"), (Entries{{Space::global, AccessKind::write, 1, 6, global}}));
+  EXPECT_EQ(told("global_atomic_add v[0:1], v4, off"), (Entries{{Space::global, AccessKind::update, 4, 6, global}}));
+  EXPECT_EQ(told("global_atomic_cmpswap_x2 v[0:1], v[4:7], off"),
+            (Entries{{Space::global, AccessKind::update, 8, 6, global}}));
+  EXPECT_EQ(told("ds_read_b128 v[8:11], v4 offset:16"), (Entries{{Space::lds, AccessKind::read, 16, 6, 48}}));
+  EXPECT_EQ(told("ds_add_u32 v4, v5"), (Entries{{Space::lds, AccessKind::update, 4, 6, 32}}));
+  EXPECT_EQ(told("ds_read2_b32 v[8:9], v4 offset0:1 offset1:3"),
+            (Entries{{Space::lds, AccessKind::read, 4, 6, 36}, {Space::lds, AccessKind::read, 4, 6, 44}}));
+  EXPECT_EQ(told("ds_write2st64_b32 v4, v5, v5 offset0:1 offset1:2"),
+            (Entries{{Space::lds, AccessKind::write, 4, 6, 288}, {Space::lds, AccessKind::write, 4, 6, 544}}));
+  EXPECT_EQ(told("scratch_store_dwordx2 v5, v[8:9], off offset:8"),
+            (Entries{{Space::scratch, AccessKind::write, 8, 6, 12}}));
+  EXPECT_EQ(told("ds_bpermute_b32 v8, v4, v5"), Entries{});
 }
 
 }  // namespace

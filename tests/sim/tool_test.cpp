@@ -54,6 +54,23 @@ TEST(Tool, RunsAKernelAndWritesBuffers) {
   std::filesystem::remove(out);
 }
 
+TEST(Tool, CountsTrafficAndChecks) {
+  const std::string common = " --block 256 --arg bytes=1024 --arg zeros=4 --check --traffic --json";
+  const Outcome good = cdna_sim("run " + kBasics + " reduce" + common);
+  ASSERT_EQ(good.exit_code, 0) << good.output;
+  const nlohmann::json traffic = nlohmann::json::parse(good.output).at("traffic");
+  ASSERT_EQ(traffic.size(), 2U);
+  EXPECT_EQ(traffic[0].at("bytes"), 1024);
+  EXPECT_EQ(traffic[0].at("segments_64"), traffic[0].at("least_segments_64"));
+  EXPECT_EQ(traffic[1].at("bytes"), 4);
+  const Outcome race = cdna_sim("run " + kBasics + " reduce_without_barrier" + common);
+  EXPECT_EQ(race.exit_code, 1);
+  EXPECT_NE(race.output.find("with no barrier between"), std::string::npos) << race.output;
+  const Outcome barrier = cdna_sim("run " + kBasics + " diverge --block 256 --arg zeros=1024 --arg u32=1 --check");
+  EXPECT_EQ(barrier.exit_code, 1);
+  EXPECT_NE(barrier.output.find("divergent barrier"), std::string::npos) << barrier.output;
+}
+
 TEST(Tool, ListsKernelsAndDisassembles) {
   const Outcome kernels = cdna_sim("kernels " + kBasics);
   EXPECT_EQ(kernels.exit_code, 0);

@@ -36,6 +36,25 @@ KERNEL reduce_without_barrier(const float* values, float* sums) {
   if (thread() == 0) sums[block()] = of_wave[0] + of_wave[1] + of_wave[2] + of_wave[3];
 }
 
+/// Barriers that not all reach: 0 half a wave, 1 one wave of four, 2 waves at two places; else all.
+KERNEL diverge(u32* out, u32 how) {
+  SHARED u32 values[256];
+  values[thread()] = thread();
+  if (how == 0 && lane() < 32) barrier();
+  if (how == 1 && thread() < 64) barrier();
+  if (how == 2) {
+    if (thread() / 128 == 0) {
+      barrier();
+      values[thread()] += 1;
+    } else {
+      values[thread()] += 2;
+      barrier();
+    }
+  }
+  if (how > 2) barrier();
+  out[thread()] = values[thread() ^ 1];
+}
+
 /// Atomic updates of one word by all waves, which are no race; reading it without a barrier would be one.
 KERNEL count_in_lds(const u32* values, u32* counts, u32 with_barrier) {
   SHARED u32 count;
