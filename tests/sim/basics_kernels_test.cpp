@@ -1,6 +1,8 @@
 // Compiled kernels from arguments to results: the simulator's whole way, on both generations.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -37,6 +39,32 @@ TEST_P(BasicKernels, AddVectors) {
   const auto got = gpu.download<float>(sums, kCount);
   for (u32 i = 0; i < kCount; ++i) ASSERT_EQ(got[i], a[i] + b[i]) << i;
   EXPECT_GT(result.total(), 100U);
+}
+
+TEST_P(BasicKernels, PlacesInThreeDimensions) {
+  constexpr std::array<u32, 3> kGroups{3, 2, 2};
+  constexpr std::array<u32, 3> kSize{5, 3, 7};  // 105 lanes: the second wave is not full
+  constexpr std::array<u32, 3> kGrid{15, 6, 14};
+  Gpu gpu("basics", GetParam());
+  const std::size_t count = std::size_t{12} * kGrid[0] * kGrid[1] * kGrid[2];
+  const u64 out = gpu.upload(std::vector<u32>(count), "out");
+  gpu.launch("places", {{kGroups[0], kGroups[1], kGroups[2]}, {kSize[0], kSize[1], kSize[2]}, 0}, out);
+  const auto got = gpu.download<u32>(out, count);
+  std::size_t at = 0;
+  for (u32 z = 0; z < kGrid[2]; ++z) {
+    for (u32 y = 0; y < kGrid[1]; ++y) {
+      for (u32 x = 0; x < kGrid[0]; ++x) {
+        const std::array<u32, 3> place{x, y, z};
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          ASSERT_EQ(got[at + axis], place[axis] / kSize[axis]);
+          ASSERT_EQ(got[at + 3 + axis], place[axis] % kSize[axis]);
+          ASSERT_EQ(got[at + 6 + axis], kSize[axis]);
+          ASSERT_EQ(got[at + 9 + axis], kGrid[axis]);
+        }
+        at += 12;
+      }
+    }
+  }
 }
 
 TEST_P(BasicKernels, ReduceByDppPermutesAndLds) {

@@ -322,6 +322,8 @@ TEST_F(GlobalTest, WhoWatchesIsToldOfEachAccess) {
   EXPECT_EQ(told("global_load_short_d16 v8, v[0:1], off"), (Entries{{Space::global, AccessKind::read, 2, 6, global}}));
   EXPECT_EQ(told("global_store_byte v[0:1], v4, off"), (Entries{{Space::global, AccessKind::write, 1, 6, global}}));
   EXPECT_EQ(told("global_atomic_add v[0:1], v4, off"), (Entries{{Space::global, AccessKind::update, 4, 6, global}}));
+  EXPECT_EQ(told("global_atomic_add_x2 v[0:1], v[4:5], off"),
+            (Entries{{Space::global, AccessKind::update, 8, 6, global}}));
   EXPECT_EQ(told("global_atomic_cmpswap_x2 v[0:1], v[4:7], off"),
             (Entries{{Space::global, AccessKind::update, 8, 6, global}}));
   EXPECT_EQ(told("ds_read_b128 v[8:11], v4 offset:16"), (Entries{{Space::lds, AccessKind::read, 16, 6, 48}}));

@@ -7,6 +7,25 @@ KERNEL vector_add(const float* a, const float* b, float* sums, u32 count) {
   if (i < count) sums[i] = a[i] + b[i];
 }
 
+/// Each lane's place in three dimensions, and the launch's extents: twelve numbers at the lane's number in the grid.
+KERNEL places(u32* out) {
+  const u32 group[3] = {__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(),
+                        __builtin_amdgcn_workgroup_id_z()};
+  const u32 item[3] = {__builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(),
+                       __builtin_amdgcn_workitem_id_z()};
+  const u32 size[3] = {__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
+                       __builtin_amdgcn_workgroup_size_z()};
+  const u32 grid[3] = {__builtin_amdgcn_grid_size_x(), __builtin_amdgcn_grid_size_y(), __builtin_amdgcn_grid_size_z()};
+  u32 at = 0;
+  for (int axis = 2; axis >= 0; --axis) at = at * grid[axis] + group[axis] * size[axis] + item[axis];
+  for (u32 axis = 0; axis < 3; ++axis) {
+    out[at * 12 + axis] = group[axis];
+    out[at * 12 + 3 + axis] = item[axis];
+    out[at * 12 + 6 + axis] = size[axis];
+    out[at * 12 + 9 + axis] = grid[axis];
+  }
+}
+
 /// out[i] = values[i * stride], four bytes to each lane.
 KERNEL gather(const u32* values, u32* out, u32 stride) {
   out[global_thread()] = values[global_thread() * stride];
