@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -200,6 +201,31 @@ void check_config(const Kernel& kernel, const LaunchConfig& config) {
   }
 }
 
+/// The fault of the first workgroup that has one, whoever meets it first. Workgroups are begun in order, so that all
+/// before it run to their end.
+class FirstFault {
+ public:
+  /// Whether a workgroup before this one has a fault.
+  [[nodiscard]] bool is_before(std::int64_t workgroup) {
+    const std::lock_guard lock(mutex_);
+    return workgroup_ && *workgroup_ < workgroup;
+  }
+  void note(std::int64_t workgroup, const Failure& failure) {
+    const std::lock_guard lock(mutex_);
+    if (workgroup_ && *workgroup_ < workgroup) return;
+    workgroup_ = workgroup;
+    message_ = failure.what();
+  }
+  void rethrow() const {
+    if (workgroup_) throw Failure("{}", message_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::int64_t> workgroup_;
+  std::string message_;
+};
+
 /// An allocation for as long as a launch runs.
 class Temporary {
  public:
@@ -236,16 +262,23 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
   const std::uint32_t workgroups = count(config.workgroups);
 
   std::vector<std::optional<Workgroup>> of_thread(static_cast<std::size_t>(pool.threads()));
+  FirstFault fault;
   const auto run = [&](std::int64_t index, int thread) {
+    if (fault.is_before(index)) return;
     std::optional<Workgroup>& workgroup = of_thread[static_cast<std::size_t>(thread)];
     if (!workgroup) workgroup.emplace(task, listeners.empty() ? nullptr : listeners[static_cast<std::size_t>(thread)]);
-    workgroup->run(static_cast<std::uint32_t>(index));
+    try {
+      workgroup->run(static_cast<std::uint32_t>(index));
+    } catch (const Failure& failure) {
+      fault.note(index, failure);
+    }
   };
   if (program.order_matters(kernel)) {
     for (std::uint32_t index = 0; index < workgroups; ++index) run(index, 0);
   } else {
     pool.run(workgroups, run);
   }
+  fault.rethrow();
   LaunchResult result;
   result.executed.resize(program.instructions().size());
   for (const std::optional<Workgroup>& workgroup : of_thread) {

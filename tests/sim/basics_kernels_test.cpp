@@ -191,6 +191,20 @@ TEST_P(BasicKernels, AnAccessPastTheEndNamesAllIsNeededToFindIt) {
   }
 }
 
+TEST_P(BasicKernels, TheFaultOfTheFirstWorkgroupIsReportedForAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 7}) {
+    Gpu gpu("basics", GetParam(), threads);
+    const u64 a = gpu.upload(std::vector<float>(20 * 256), "a");
+    const u64 sums = gpu.upload(std::vector<float>(5 * 256), "sums");
+    try {
+      gpu.launch("vector_add", blocks(20), a, a, sums, 20 * 256U);
+      FAIL() << "nothing was found";
+    } catch (const Failure& failure) {
+      EXPECT_NE(std::string(failure.what()).find("workgroup (5, 0, 0), wave 0"), std::string::npos) << failure.what();
+    }
+  }
+}
+
 TEST_P(BasicKernels, ALaunchThatTheKernelDoesNotAllowIsAMistakeOfTheUser) {
   Gpu gpu("basics", GetParam());
   EXPECT_THROW(gpu.launch("vector_add", {{1, 1, 1}, {512, 1, 1}, 0}, u64{0}, u64{0}, u64{0}, 0U), UserError);
