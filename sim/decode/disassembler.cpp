@@ -1,5 +1,5 @@
-// The C interface has been the same since LLVM 3; its few functions are declared here, as the headers come only with a
-// development package of 400 MB.
+// Of LLVM's C interface a few functions are declared here, as its headers come only with a development package of 400
+// MB.
 #include "sim/decode/disassembler.h"
 
 #include <algorithm>

@@ -66,11 +66,15 @@ constexpr std::uint32_t bits(std::uint32_t word, int low, int count) {
   return (word >> low) & ((1U << count) - 1U);
 }
 
-/// Only what clang sets by default is modelled: rounding to nearest even (0), denormals kept (3), in both widths.
+/// Only what clang sets by default is modelled: rounding to nearest even (0) and denormals kept (3) in both widths,
+/// ENABLE_DX10_CLAMP and ENABLE_IEEE_MODE on, FP16_OVFL off.
 void check_float_mode(std::uint32_t resources1, const Kernel& kernel, const std::string& file) {
-  if (bits(resources1, 12, 4) != 0 || bits(resources1, 16, 4) != 15) {
+  const bool default_modes = bits(resources1, 12, 4) == 0 && bits(resources1, 16, 4) == 15 &&
+                             bits(resources1, 21, 1) == 1 && bits(resources1, 23, 1) == 1 &&
+                             bits(resources1, 26, 1) == 0;
+  if (!default_modes) {
     throw UserError(
-        "{}: kernel {} asks for another rounding or denormal mode than the default, which is not modelled: "
+        "{}: kernel {} asks for other float modes than the default, which are not modelled: "
         "compile without -fgpu-flush-denormals-to-zero",
         file, kernel.name);
   }

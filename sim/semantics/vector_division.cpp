@@ -30,8 +30,8 @@ struct Scaled {
 };
 
 /// Prepares `source`, which is the numerator or the denominator, so that the steps of a division neither overflow nor
-/// lose bits. The document has two more cases, for a reciprocal that is denormal in double precision, which that of a
-/// float never is.
+/// lose bits. There is no case for a denormal reciprocal: taken in single precision it would scale large denominators
+/// to infinity, and in double precision that of a float is never denormal.
 Scaled scale(float source, float denominator, float numerator) {
   const bool is_denominator = as_bits(source) == as_bits(denominator);
   const bool is_numerator = as_bits(source) == as_bits(numerator);
@@ -73,8 +73,8 @@ float fused_and_scaled(float a, float b, float c, int power) {
   return static_cast<float>(std::ldexp(std::bit_cast<double>(bits), power));
 }
 
-/// D = a * b + c, times 2^64 or 2^-64 where VCC says that the operands were scaled. The document does not say that this
-/// is rounded once, but only then are quotients right that are denormal.
+/// D = a * b + c, times 2^64 or 2^-64 where VCC says that the operands were scaled. Rounded once: inferred, as only
+/// then are quotients right that are denormal.
 void divide_fused(Wave& wave, const Instruction& instruction) {
   std::array<Lanes, 3> buffers;
   const std::array<const Lanes*, 3> sources{&read_floats(wave, instruction.operands[1], buffers[0]),

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 
 #include "core/error.h"
+#include "sim/elf/elf_file.h"
 #include "sim/elf/msgpack.h"
 #include "sim/gpu.h"
 
@@ -66,6 +68,25 @@ TEST(CodeObjectTest, RefusalsSayWhatAndWhatToDo) {
   EXPECT_NE(changed(8, 2).find("-mcode-object-version=5"), std::string::npos);
   EXPECT_NE(changed(48, 0x3F).find("--offload-arch=gfx942"), std::string::npos);
   EXPECT_NE(refusal({}).find("is no ELF file"), std::string::npos);
+}
+
+TEST(CodeObjectTest, OtherFloatModesAreRefused) {
+  std::vector<std::byte> file = file_bytes(kernel_path("basics", Generation::cdna3));
+  const ElfFile elf = read_elf(file, "basics");
+  const auto descriptor = std::find_if(elf.symbols.begin(), elf.symbols.end(),
+                                       [](const Symbol& symbol) { return symbol.name == "vector_add.kd"; });
+  ASSERT_NE(descriptor, elf.symbols.end());
+  const auto segment = std::find_if(elf.segments.begin(), elf.segments.end(), [&](const Segment& candidate) {
+    return descriptor->address - candidate.address < candidate.bytes.size();
+  });
+  ASSERT_NE(segment, elf.segments.end());
+  const auto begin = static_cast<std::size_t>(segment->bytes.data() - file.data());
+  const std::size_t resources = begin + (descriptor->address - segment->address) + 48;
+  for (const std::size_t bit : {12U, 15U, 16U, 19U, 21U, 23U, 26U}) {
+    std::vector<std::byte> changed = file;
+    changed[resources + bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_NE(refusal(changed).find("kernel vector_add asks for other float modes"), std::string::npos) << bit;
+  }
 }
 
 TEST(CodeObjectTest, MetadataThatNestsDeeplyIsRefused) {

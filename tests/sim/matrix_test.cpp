@@ -51,6 +51,11 @@ u32 random_code(const Element& element, Operands& operands) {
   }
 }
 
+/// Of an element of a matrix whose rows have so many elements.
+std::size_t index(int row, int width, int column) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column);
+}
+
 struct Matrix {
   std::vector<u32> codes;      ///< [size, k]
   std::vector<double> values;  ///< [size, k]
@@ -74,7 +79,7 @@ void place(OneWave& one, std::size_t first, const Product& product, const Elemen
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int j = 0; j < per_lane; ++j) {
       const int k = (j / run * groups + lane / product.size) * run + j % run;
-      const u32 code = matrix.codes[static_cast<std::size_t>(lane % product.size * product.k + k)];
+      const u32 code = matrix.codes[index(lane % product.size, product.k, k)];
       const int bit = j * element.bits;
       u32& dword = one.v(first + static_cast<std::size_t>(bit / 32))[static_cast<std::size_t>(lane)];
       dword = (bit % 32 == 0 ? 0 : dword) | code << bit % 32;
@@ -122,8 +127,7 @@ void expect_product(const Product& product, const std::string& scales = "", OneW
       double sum = 0;
       double magnitude = 0;
       for (int k = 0; k < product.k; ++k) {
-        double term = a.values[static_cast<std::size_t>(row * product.k + k)] *
-                      b.values[static_cast<std::size_t>(column * product.k + k)];
+        double term = a.values[index(row, product.k, k)] * b.values[index(column, product.k, k)];
         if (scale_a) term *= scale_a(row, k) * scale_b(column, k);
         sum += term;
         magnitude += std::fabs(term);
@@ -182,11 +186,11 @@ TEST(Matrix, BlockScales) {
     }
     const int rows = size;
     const auto scale_a = [&one, rows](int row, int at) {
-      const auto code = static_cast<int>(one.v(40)[static_cast<std::size_t>(at / 32 * rows + row)] >> 16 & 0xFFU);
+      const auto code = static_cast<int>(one.v(40)[index(at / 32, rows, row)] >> 16 & 0xFFU);
       return std::exp2(code - 127);
     };
     const auto scale_b = [&one, rows](int column, int at) {
-      const auto code = static_cast<int>(one.v(41)[static_cast<std::size_t>(at / 32 * rows + column)] >> 8 & 0xFFU);
+      const auto code = static_cast<int>(one.v(41)[index(at / 32, rows, column)] >> 8 & 0xFFU);
       return std::exp2(code - 127);
     };
     const auto fp8 = byte_element<Format::e4m3fn>();

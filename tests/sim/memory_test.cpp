@@ -88,7 +88,7 @@ TEST_F(GlobalTest, Loads) {
   one_.run("global_load_dwordx4 v[4:7], v[0:1], off");
   one_.run("global_load_ubyte v8, v[0:1], off offset:3");
   one_.run("global_load_sbyte v9, v[0:1], off offset:3");
-  one_.run("global_load_ushort v10, v[0:1], off offset:5");  // hardware does not mind
+  one_.run("global_load_ushort v10, v[0:1], off offset:5");  // alignment is not asked for
   one_.run("global_load_sshort v11, v[0:1], off offset:6");
   one_.v(12).fill(0x1234'5678);
   one_.run("global_load_short_d16_hi v12, v[0:1], off");
