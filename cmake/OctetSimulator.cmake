@@ -1,0 +1,34 @@
+# Is there LLVM's library, new enough to know gfx950, for the CDNA simulator? Sets OCTET_SIMULATOR_FOUND and OCTET_LLVM;
+# says aloud when the simulator is left out, and why. Then, is there a clang for its test kernels? Sets OCTET_HIP_CLANG.
+set(OCTET_SIMULATOR AUTO CACHE STRING "Build the CDNA simulator: AUTO (where LLVM >= 20 is found), ON, OFF")
+set_property(CACHE OCTET_SIMULATOR PROPERTY STRINGS AUTO ON OFF)
+
+set(OCTET_SIMULATOR_FOUND FALSE)
+set(octet_no_simulator "OCTET_SIMULATOR is OFF")
+if(NOT OCTET_SIMULATOR STREQUAL OFF)
+  # Debian names the library after its version; LLVM's own packages have a directory for each.
+  find_library(OCTET_LLVM NAMES LLVM-22 LLVM-21 LLVM-20
+               PATHS /usr/lib/llvm-22/lib /usr/lib/llvm-21/lib /usr/lib/llvm-20/lib DOC "LLVM's library, 20 or newer")
+  if(OCTET_LLVM)
+    set(OCTET_SIMULATOR_FOUND TRUE)
+  else()
+    set(octet_no_simulator "no LLVM 20 or newer: scripts/packages simulator installs it, or set OCTET_LLVM")
+  endif()
+endif()
+if(OCTET_SIMULATOR_FOUND)
+  message(STATUS "CDNA simulator: decodes through ${OCTET_LLVM}")
+elseif(OCTET_SIMULATOR STREQUAL ON)
+  message(FATAL_ERROR "The CDNA simulator was asked for: ${octet_no_simulator}")
+else()
+  message(STATUS "The CDNA simulator is left out: ${octet_no_simulator}")
+endif()
+
+if(OCTET_SIMULATOR_FOUND AND OCTET_TESTS)
+  find_program(OCTET_HIP_CLANG NAMES clang++-22 clang++-21 clang++-20 DOC "clang 20 or newer, which knows gfx950")
+  if(OCTET_HIP_CLANG)
+    message(STATUS "CDNA simulator: test kernels by ${OCTET_HIP_CLANG}")
+  else()
+    message(STATUS "The CDNA simulator's tests run no compiled kernels: no clang++-20 or newer: scripts/packages "
+                   "simulator installs it, or set OCTET_HIP_CLANG")
+  endif()
+endif()

@@ -1,0 +1,56 @@
+// The address space of a simulated GPU: live allocations, and the way from an address to the host's bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace octet::sim {
+
+struct Allocation {
+  std::uint64_t address;
+  std::uint64_t size;
+  std::byte* bytes;
+  std::string name;
+
+  [[nodiscard]] bool holds(std::uint64_t first, std::uint64_t count) const {
+    return first >= address && count <= size && first - address <= size - count;
+  }
+};
+
+/// Addresses are the same in each run. Looking up is safe from any number of threads as long as none allocates or
+/// releases.
+class Memory {
+ public:
+  /// Its bytes begin as 0xFF, which is NaN in most formats. Aligned to 2 MiB and apart from its neighbours by more than
+  /// 1 MiB, so that what leaves an allocation does not reach another. `name` stands for it in messages.
+  [[nodiscard]] std::uint64_t allocate(std::uint64_t size, std::string name);
+
+  /// Makes the host's memory visible to the GPU at its own address, as pinned memory is; the caller keeps it alive.
+  std::uint64_t adopt(std::span<std::byte> bytes, std::string name);
+
+  /// Failure when no allocation begins at `address`.
+  void release(std::uint64_t address);
+
+  /// The allocation that holds the byte at `address`; null if none does.
+  [[nodiscard]] const Allocation* find(std::uint64_t address) const;
+
+  /// The host's bytes of a range. Failure, which says where the range lies, when no live allocation holds all of it.
+  [[nodiscard]] std::byte* translate(std::uint64_t address, std::uint64_t size) const;
+
+  /// "16 bytes at 0x...: 4 past the end of 'x' (4096 bytes at 0x...)".
+  [[nodiscard]] std::string describe(std::uint64_t address, std::uint64_t size) const;
+
+ private:
+  struct Piece {
+    Allocation allocation;
+    std::unique_ptr<std::byte[]> storage;  // null where the memory is the host's
+  };
+  std::map<std::uint64_t, Piece> pieces_;
+  std::uint64_t next_ = std::uint64_t{1} << 40;
+};
+
+}  // namespace octet::sim

@@ -1,0 +1,153 @@
+// Conversions between number formats. AMD Instinct MI300 ISA, "Instructions": VOP1, VOP3 (V_CVT_...); for CDNA4 the
+// same section of its document, which adds V_CVT_PK_BF16_F32 and reads FP8 as OCP's formats.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "sim/semantics/float_lanes.h"
+#include "sim/semantics/small_floats.h"
+#include "sim/semantics/table.h"
+
+namespace octet::sim {
+namespace {
+
+using u32 = std::uint32_t;
+using i32 = std::int32_t;
+
+u32 to_unsigned(float a) {
+  if (!(a > 0)) return 0;  // NaN as well
+  return a >= 0x1p32F ? ~0U : static_cast<u32>(a);
+}
+
+u32 to_signed(float a) {
+  if (std::isnan(a)) return 0;
+  if (a >= 0x1p31F) return 0x7FFF'FFFFU;
+  return a <= -0x1p31F ? 0x8000'0000U : static_cast<u32>(static_cast<i32>(a));
+}
+
+/// D = F(float), an integer or the code of another format.
+template <auto F>
+void from_float(Wave& wave, const Instruction& instruction) {
+  Lanes buffer;
+  const Lanes& a = read_floats(wave, instruction.operands[1], buffer);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = F(as_float(a[lane]));
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
+/// D = F(bits), a float.
+template <auto F>
+void to_float(Wave& wave, const Instruction& instruction) {
+  Lanes buffer;
+  const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffer);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = as_bits(F(a[lane]));
+  modify_output(instruction, result);
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
+template <int Byte>
+float unsigned_byte(u32 a) {
+  return static_cast<float>(a >> (8 * Byte) & 0xFFU);
+}
+
+/// Two codes into the low half of D, or with op_sel's third bit the high half; the other half stays.
+template <ByteFormat Format>
+void encode_pair(Wave& wave, const Instruction& instruction) {
+  std::array<Lanes, 2> buffers;
+  const Lanes& a = read_floats(wave, instruction.operands[1], buffers[0]);
+  const Lanes& b = read_floats(wave, instruction.operands[2], buffers[1]);
+  const int shift = (instruction.op_sel & 4U) != 0 ? 16 : 0;
+  Lanes& d = vector_row(wave, instruction.operands[0]);
+  for_active_lanes(wave, [&](std::size_t lane) {
+    const u32 pair = encode_byte(as_float(a[lane]), Format) | encode_byte(as_float(b[lane]), Format) << 8;
+    d[lane] = (d[lane] & ~(0xFFFFU << shift)) | pair << shift;
+  });
+}
+
+/// Which byte or half is read: SDWA names it, or op_sel does (bit 0 being the upper half for pairs, the byte's high bit
+/// being bit 0 and its low bit bit 1 for single codes).
+u32 selected_shift(const Instruction& instruction, bool pair) {
+  const Part part = instruction.sdwa.source[0];
+  if (part == Part::word0 || part == Part::word1) return part == Part::word1 ? 16 : 0;
+  if (part != Part::dword) return 8 * static_cast<u32>(part);
+  const u32 low = instruction.op_sel & 1U;
+  const u32 high = instruction.op_sel >> 1 & 1U;
+  return pair ? 16 * low : 8 * (low + 2 * high);
+}
+
+template <ByteFormat Format>
+void decode_single(Wave& wave, const Instruction& instruction) {
+  Lanes buffer;
+  const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffer);
+  const u32 shift = selected_shift(instruction, false);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = as_bits(kDecoded<Format>[a[lane] >> shift & 0xFFU]);
+  modify_output(instruction, result);
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
+template <ByteFormat Format>
+void decode_pair(Wave& wave, const Instruction& instruction) {
+  Lanes buffer;
+  const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffer);
+  const u32 shift = selected_shift(instruction, true);
+  std::array<Lanes, 2> results;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    results[0][lane] = as_bits(kDecoded<Format>[a[lane] >> shift & 0xFFU]);
+    results[1][lane] = as_bits(kDecoded<Format>[a[lane] >> (shift + 8) & 0xFFU]);
+  }
+  write_lanes(wave, instruction.operands[0], 0, results[0]);
+  write_lanes(wave, instruction.operands[0], 1, results[1]);
+}
+
+void encode_bf16_pair(Wave& wave, const Instruction& instruction) {
+  std::array<Lanes, 2> buffers;
+  const Lanes& a = read_floats(wave, instruction.operands[1], buffers[0]);
+  const Lanes& b = read_floats(wave, instruction.operands[2], buffers[1]);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    result[lane] = encode_bf16(as_float(a[lane])) | encode_bf16(as_float(b[lane])) << 16;
+  }
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
+constexpr u32 kFloatSource = modifier::kSign;
+constexpr u32 kEncode = modifier::kSign | modifier::kHalves;
+constexpr u32 kDecode = modifier::kHalves | modifier::kByteSelection;
+constexpr std::array kRows = std::to_array<Row>({
+    {"v_cvt_f32_u32", to_float<[](u32 a) { return static_cast<float>(a); }>, modifier::kOutput},
+    {"v_cvt_f32_i32", to_float<[](u32 a) { return static_cast<float>(static_cast<i32>(a)); }>, modifier::kOutput},
+    {"v_cvt_f32_ubyte0", to_float<unsigned_byte<0>>, modifier::kOutput},
+    {"v_cvt_f32_ubyte1", to_float<unsigned_byte<1>>, modifier::kOutput},
+    {"v_cvt_f32_ubyte2", to_float<unsigned_byte<2>>, modifier::kOutput},
+    {"v_cvt_f32_ubyte3", to_float<unsigned_byte<3>>, modifier::kOutput},
+    {"v_cvt_f32_f16", to_float<decode_half>, modifier::kOutput},
+    {"v_cvt_u32_f32", from_float<to_unsigned>, kFloatSource},
+    {"v_cvt_i32_f32", from_float<to_signed>, kFloatSource},
+    {"v_cvt_f16_f32", from_float<encode_half>, kFloatSource},
+    {"v_cvt_pk_bf16_f32", encode_bf16_pair, kFloatSource, Generation::cdna4},
+
+    {"v_cvt_pk_fp8_f32", encode_pair<kFp8Cdna3>, kEncode, Generation::cdna3},
+    {"v_cvt_pk_bf8_f32", encode_pair<kBf8Cdna3>, kEncode, Generation::cdna3},
+    {"v_cvt_f32_fp8", decode_single<kFp8Cdna3>, kDecode, Generation::cdna3},
+    {"v_cvt_f32_bf8", decode_single<kBf8Cdna3>, kDecode, Generation::cdna3},
+    {"v_cvt_pk_f32_fp8", decode_pair<kFp8Cdna3>, kDecode, Generation::cdna3},
+    {"v_cvt_pk_f32_bf8", decode_pair<kBf8Cdna3>, kDecode, Generation::cdna3},
+
+    {"v_cvt_pk_fp8_f32", encode_pair<kFp8Cdna4>, kEncode, Generation::cdna4},
+    {"v_cvt_pk_bf8_f32", encode_pair<kBf8Cdna4>, kEncode, Generation::cdna4},
+    {"v_cvt_f32_fp8", decode_single<kFp8Cdna4>, kDecode, Generation::cdna4},
+    {"v_cvt_f32_bf8", decode_single<kBf8Cdna4>, kDecode, Generation::cdna4},
+    {"v_cvt_pk_f32_fp8", decode_pair<kFp8Cdna4>, kDecode, Generation::cdna4},
+    {"v_cvt_pk_f32_bf8", decode_pair<kBf8Cdna4>, kDecode, Generation::cdna4},
+});
+
+}  // namespace
+
+Table vector_conversion_table() {
+  return kRows;
+}
+
+}  // namespace octet::sim

@@ -1,0 +1,193 @@
+// Vector arithmetic on integers of 16 and 32 bits. AMD Instinct MI300 ISA, "Vector ALU Operations" and "Instructions":
+// VOP1, VOP2, VOP3.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "sim/semantics/lanes.h"
+#include "sim/semantics/table.h"
+
+namespace octet::sim {
+namespace {
+
+using u32 = std::uint32_t;
+using i32 = std::int32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
+constexpr i32 as_signed(u32 a) {
+  return static_cast<i32>(a);
+}
+constexpr u32 low16(u32 a) {
+  return a & 0xFFFFU;
+}
+constexpr i32 signed16(u32 a) {
+  return static_cast<std::int16_t>(a);
+}
+constexpr u32 low24(u32 a) {
+  return a & 0xFF'FFFFU;
+}
+constexpr u32 signed24(u32 a) {
+  return static_cast<u32>(as_signed(a << 8) >> 8);
+}
+
+constexpr u32 reversed(u32 a) {
+  a = (a >> 1 & 0x5555'5555U) | (a & 0x5555'5555U) << 1;
+  a = (a >> 2 & 0x3333'3333U) | (a & 0x3333'3333U) << 2;
+  a = (a >> 4 & 0x0F0F'0F0FU) | (a & 0x0F0F'0F0FU) << 4;
+  return __builtin_bswap32(a);
+}
+
+constexpr u32 field(u32 a, u32 offset, u32 width) {
+  return (a >> (offset & 31U)) & ((1U << (width & 31U)) - 1U);
+}
+
+constexpr u32 signed_field(u32 a, u32 offset, u32 width) {
+  const u32 unused = (32U - (width & 31U)) & 31U;
+  return (width & 31U) == 0 ? 0U : static_cast<u32>(as_signed((a >> (offset & 31U)) << unused) >> unused);
+}
+
+constexpr u32 aligned(u32 high, u32 low, u32 bits) {
+  return static_cast<u32>((u64{high} << 32 | low) >> bits);
+}
+
+/// Byte `selector` of eight: 0 to 7 a byte of {a, b} with b low, 8 to 11 the sign of a word, 12 zeros, beyond ones.
+constexpr u32 selected_byte(u64 bytes, u32 selector) {
+  if (selector < 8) return static_cast<u32>(bytes >> (8 * selector)) & 0xFFU;
+  if (selector < 12) return (bytes >> (16 * (selector - 8) + 15) & 1U) != 0 ? 0xFFU : 0;
+  return selector == 12 ? 0 : 0xFFU;
+}
+
+constexpr u32 permuted(u32 a, u32 b, u32 selectors) {
+  const u64 bytes = u64{a} << 32 | b;
+  u32 result = 0;
+  for (int byte = 0; byte < 32; byte += 8) result |= selected_byte(bytes, selectors >> byte & 0xFFU) << byte;
+  return result;
+}
+
+/// Sum of the absolute differences of four unsigned bytes, plus c.
+constexpr u32 sum_of_differences(u32 a, u32 b, u32 c) {
+  for (int byte = 0; byte < 32; byte += 8) {
+    const i32 difference = as_signed(a >> byte & 0xFFU) - as_signed(b >> byte & 0xFFU);
+    c += static_cast<u32>(difference < 0 ? -difference : difference);
+  }
+  return c;
+}
+
+template <typename T>
+constexpr u32 median(u32 a, u32 b, u32 c) {
+  const auto x = static_cast<T>(a);
+  const auto y = static_cast<T>(b);
+  return static_cast<u32>(std::max(std::min(x, y), std::min(std::max(x, y), static_cast<T>(c))));
+}
+
+/// Bit k of the table is the result where the bits of a, b and c spell k, a being the highest.
+u32 bitwise(u32 table, u32 a, u32 b, u32 c) {
+  u32 result = 0;
+  for (u32 k = 0; k < 8; ++k) {
+    if ((table >> k & 1U) == 0) continue;
+    result |= ((k & 4U) != 0 ? a : ~a) & ((k & 2U) != 0 ? b : ~b) & ((k & 1U) != 0 ? c : ~c);
+  }
+  return result;
+}
+
+template <u32 Mask>
+void bitop3(Wave& wave, const Instruction& instruction) {
+  Lanes buffers[3];
+  const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffers[0]);
+  const Lanes& b = read_lanes(wave, instruction.operands[2], 0, buffers[1]);
+  const Lanes& c = read_lanes(wave, instruction.operands[3], 0, buffers[2]);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    result[lane] = bitwise(instruction.truth_table, a[lane], b[lane], c[lane]) & Mask;
+  }
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
+constexpr auto kIdentity = [](u32 a) { return a; };
+
+constexpr std::array kRows = std::to_array<Row>({
+    {"v_mov_b32", lanes1<kIdentity>},
+    {"v_accvgpr_read_b32", lanes1<kIdentity>},
+    {"v_accvgpr_write_b32", lanes1<kIdentity>},
+    {"v_accvgpr_mov_b32", lanes1<kIdentity>},
+    {"v_not_b32", lanes1<[](u32 a) { return ~a; }>},
+    {"v_bfrev_b32", lanes1<reversed>},
+    {"v_ffbh_u32", lanes1<[](u32 a) { return (a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a))); }>},
+    {"v_ffbl_b32", lanes1<[](u32 a) { return (a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a))); }>},
+
+    {"v_add_u32", lanes2<[](u32 a, u32 b) { return a + b; }>},
+    {"v_sub_u32", lanes2<[](u32 a, u32 b) { return a - b; }>},
+    {"v_subrev_u32", lanes2<[](u32 a, u32 b) { return b - a; }>},
+    {"v_mul_lo_u32", lanes2<[](u32 a, u32 b) { return a * b; }>},
+    {"v_mul_hi_u32", lanes2<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>},
+    {"v_mul_hi_i32", lanes2<[](u32 a, u32 b) { return static_cast<u32>(i64{as_signed(a)} * as_signed(b) >> 32); }>},
+    {"v_mul_u32_u24", lanes2<[](u32 a, u32 b) { return low24(a) * low24(b); }>},
+    {"v_mul_i32_i24", lanes2<[](u32 a, u32 b) { return signed24(a) * signed24(b); }>},
+    {"v_min_u32", lanes2<[](u32 a, u32 b) { return std::min(a, b); }>},
+    {"v_max_u32", lanes2<[](u32 a, u32 b) { return std::max(a, b); }>},
+    {"v_min_i32", lanes2<[](u32 a, u32 b) { return as_signed(a) < as_signed(b) ? a : b; }>},
+    {"v_max_i32", lanes2<[](u32 a, u32 b) { return (as_signed(a) > as_signed(b) ? a : b); }>},
+    {"v_and_b32", lanes2<[](u32 a, u32 b) { return a & b; }>},
+    {"v_or_b32", lanes2<[](u32 a, u32 b) { return a | b; }>},
+    {"v_xor_b32", lanes2<[](u32 a, u32 b) { return a ^ b; }>},
+    {"v_xnor_b32", lanes2<[](u32 a, u32 b) { return ~(a ^ b); }>},
+    {"v_lshlrev_b32", lanes2<[](u32 a, u32 b) { return b << (a & 31U); }>},
+    {"v_lshrrev_b32", lanes2<[](u32 a, u32 b) { return (b >> (a & 31U)); }>},
+    {"v_ashrrev_i32", lanes2<[](u32 a, u32 b) { return (static_cast<u32>(as_signed(b) >> (a & 31U))); }>},
+    {"v_bfm_b32", lanes2<[](u32 a, u32 b) { return ((1U << (a & 31U)) - 1U) << (b & 31U); }>},
+    {"v_bcnt_u32_b32", lanes2<[](u32 a, u32 b) { return (static_cast<u32>(std::popcount(a)) + b); }>},
+
+    // 16 bits: the upper half of the result is zero.
+    {"v_add_u16", lanes2<[](u32 a, u32 b) { return low16(a + b); }>},
+    {"v_sub_u16", lanes2<[](u32 a, u32 b) { return low16(a - b); }>},
+    {"v_subrev_u16", lanes2<[](u32 a, u32 b) { return low16(b - a); }>},
+    {"v_mul_lo_u16", lanes2<[](u32 a, u32 b) { return low16(a * b); }>},
+    {"v_lshlrev_b16", lanes2<[](u32 a, u32 b) { return low16(b << (a & 15U)); }>},
+    {"v_lshrrev_b16", lanes2<[](u32 a, u32 b) { return (low16(b) >> (a & 15U)); }>},
+    {"v_ashrrev_i16", lanes2<[](u32 a, u32 b) { return (low16(static_cast<u32>(signed16(b) >> (a & 15U)))); }>},
+    {"v_min_u16", lanes2<[](u32 a, u32 b) { return std::min(low16(a), low16(b)); }>},
+    {"v_max_u16", lanes2<[](u32 a, u32 b) { return std::max(low16(a), low16(b)); }>},
+    {"v_min_i16", lanes2<[](u32 a, u32 b) { return low16(signed16(a) < signed16(b) ? a : b); }>},
+    {"v_max_i16", lanes2<[](u32 a, u32 b) { return (low16(signed16(a) > signed16(b) ? a : b)); }>},
+    {"v_mad_u16", lanes3<[](u32 a, u32 b, u32 c) { return low16(a * b + c); }>},
+    {"v_mad_legacy_u16", lanes3<[](u32 a, u32 b, u32 c) { return low16(a * b + c); }>},
+
+    {"v_add3_u32", lanes3<[](u32 a, u32 b, u32 c) { return a + b + c; }>},
+    {"v_xad_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>},
+    {"v_lshl_add_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a << (b & 31U)) + c; }>},
+    {"v_add_lshl_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31U); }>},
+    {"v_mad_u32_u24", lanes3<[](u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }>},
+    {"v_mad_i32_i24", lanes3<[](u32 a, u32 b, u32 c) { return signed24(a) * signed24(b) + c; }>},
+    {"v_and_or_b32", lanes3<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>},
+    {"v_or3_b32", lanes3<[](u32 a, u32 b, u32 c) { return a | b | c; }>},
+    {"v_lshl_or_b32", lanes3<[](u32 a, u32 b, u32 c) { return a << (b & 31U) | c; }>},
+    {"v_bfe_u32", lanes3<field>},
+    {"v_bfe_i32", lanes3<signed_field>},
+    {"v_bfi_b32", lanes3<[](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }>},
+    {"v_alignbit_b32", lanes3<[](u32 a, u32 b, u32 c) { return aligned(a, b, c & 31U); }>},
+    {"v_alignbyte_b32", lanes3<[](u32 a, u32 b, u32 c) { return aligned(a, b, 8 * (c & 3U)); }>},
+    {"v_perm_b32", lanes3<permuted>},
+    {"v_sad_u8", lanes3<sum_of_differences>},
+    {"v_max3_u32", lanes3<[](u32 a, u32 b, u32 c) { return std::max(a, std::max(b, c)); }>},
+    {"v_min3_u32", lanes3<[](u32 a, u32 b, u32 c) { return std::min(a, std::min(b, c)); }>},
+    {"v_max3_i32", lanes3<[](u32 a, u32 b, u32 c) {
+       return static_cast<u32>(std::max(as_signed(a), std::max(as_signed(b), as_signed(c))));
+     }>},
+    {"v_min3_i32", lanes3<[](u32 a, u32 b, u32 c) {
+       return static_cast<u32>(std::min(as_signed(a), std::min(as_signed(b), as_signed(c))));
+     }>},
+    {"v_med3_u32", lanes3<median<u32>>},
+    {"v_med3_i32", lanes3<median<i32>>},
+    {"v_bitop3_b32", bitop3<0xFFFF'FFFFU>, modifier::kTruthTable, Generation::cdna4},
+    {"v_bitop3_b16", bitop3<0xFFFFU>, modifier::kTruthTable, Generation::cdna4},
+});
+
+}  // namespace
+
+Table vector_integer_table() {
+  return kRows;
+}
+
+}  // namespace octet::sim

@@ -1,0 +1,143 @@
+// Vector arithmetic with carries and on 64-bit integers. AMD Instinct MI300 ISA, "Instructions": VOP1, VOP2, VOP3B.
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "sim/semantics/lanes.h"
+#include "sim/semantics/table.h"
+
+namespace octet::sim {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
+/// A 64-bit source in all lanes: two registers, a pair of SGPRs, or a literal.
+class Wide {
+ public:
+  Wide(const Wave& wave, const Operand& operand)
+      : low_(read_lanes(wave, operand, 0, low_broadcast_)), high_(read_lanes(wave, operand, 1, high_broadcast_)) {}
+  Wide(const Wide&) = delete;
+  Wide& operator=(const Wide&) = delete;
+  [[nodiscard]] u64 operator[](std::size_t lane) const { return low_[lane] | u64{high_[lane]} << 32; }
+
+ private:
+  Lanes low_broadcast_;
+  Lanes high_broadcast_;
+  const Lanes& low_;
+  const Lanes& high_;
+};
+
+/// D[lane] = value(lane), 64 bits wide.
+template <typename Value>
+void write_wide(Wave& wave, const Operand& operand, const Value& value) {
+  Lanes low;
+  Lanes high;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const u64 result = value(lane);
+    low[lane] = static_cast<u32>(result);
+    high[lane] = static_cast<u32>(result >> 32);
+  }
+  write_lanes(wave, operand, 0, low);
+  write_lanes(wave, operand, 1, high);
+}
+
+void move_wide(Wave& wave, const Instruction& instruction) {
+  const Wide a(wave, instruction.operands[1]);
+  write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return a[lane]; });
+}
+
+/// D = F(b, a): the first source is how far the second one is shifted.
+template <auto F>
+void shift(Wave& wave, const Instruction& instruction) {
+  Lanes broadcast;
+  const Lanes& count = read_lanes(wave, instruction.operands[1], 0, broadcast);
+  const Wide value(wave, instruction.operands[2]);
+  write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return F(value[lane], count[lane] & 63U); });
+}
+
+void shift_add(Wave& wave, const Instruction& instruction) {
+  const Wide a(wave, instruction.operands[1]);
+  const Wide c(wave, instruction.operands[3]);
+  Lanes broadcast;
+  const Lanes& count = read_lanes(wave, instruction.operands[2], 0, broadcast);
+  write_wide(wave, instruction.operands[0],
+             [&](std::size_t lane) { return (a[lane] << (count[lane] & 7U)) + c[lane]; });
+}
+
+/// D, carry = a * b + c in 64 bits. Operands: D, carry, a, b, c. `Factor` is how a factor is extended; the carry is the
+/// overflow of the sum, signed as the factors are.
+template <typename Factor>
+void multiply_add(Wave& wave, const Instruction& instruction) {
+  using Product = std::conditional_t<std::is_signed_v<Factor>, i64, u64>;
+  Lanes broadcast_a;
+  Lanes broadcast_b;
+  const Lanes& a = read_lanes(wave, instruction.operands[2], 0, broadcast_a);
+  const Lanes& b = read_lanes(wave, instruction.operands[3], 0, broadcast_b);
+  const Wide c(wave, instruction.operands[4]);
+  u64 carries = 0;
+  write_wide(wave, instruction.operands[0], [&](std::size_t lane) {
+    const Product product = Product{static_cast<Factor>(a[lane])} * Product{static_cast<Factor>(b[lane])};
+    Product sum = 0;
+    carries |= u64{__builtin_add_overflow(product, static_cast<Product>(c[lane]), &sum)} << lane;
+    return static_cast<u64>(sum);
+  });
+  write_scalar(wave, instruction.operands[1], carries & wave.exec());
+}
+
+struct Carried {
+  u32 value;
+  bool carry;
+};
+
+/// D, carry out = F(a, b, carry in). Operands: D, carry out, a, b and, with `TakesCarry`, carry in. Lanes that EXEC
+/// does not name get a carry of 0.
+template <auto F, bool TakesCarry>
+void carried(Wave& wave, const Instruction& instruction) {
+  Lanes broadcast_a;
+  Lanes broadcast_b;
+  const Lanes& a = read_lanes(wave, instruction.operands[2], 0, broadcast_a);
+  const Lanes& b = read_lanes(wave, instruction.operands[3], 0, broadcast_b);
+  const u64 carry_in = TakesCarry ? read_scalar<u64>(wave, instruction.operands[4]) : 0;
+  u64 carry_out = 0;
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const Carried sum = F(a[lane], b[lane], static_cast<u32>(carry_in >> lane & 1U));
+    result[lane] = sum.value;
+    carry_out |= u64{sum.carry} << lane;
+  }
+  write_lanes(wave, instruction.operands[0], 0, result);
+  write_scalar(wave, instruction.operands[1], carry_out & wave.exec());
+}
+
+constexpr auto kAdd = [](u32 a, u32 b, u32 carry) {
+  const u64 sum = u64{a} + b + carry;
+  return Carried{static_cast<u32>(sum), sum >> 32 != 0};
+};
+constexpr auto kSubtract = [](u32 a, u32 b, u32 borrow) { return Carried{a - b - borrow, u64{b} + borrow > u64{a}}; };
+constexpr auto kSubtractReversed = [](u32 a, u32 b, u32 borrow) { return kSubtract(b, a, borrow); };
+
+constexpr std::array kRows = std::to_array<Row>({
+    {"v_mov_b64", move_wide},
+    {"v_lshlrev_b64", shift<[](u64 a, u32 count) { return a << count; }>},
+    {"v_lshrrev_b64", shift<[](u64 a, u32 count) { return (a >> count); }>},
+    {"v_ashrrev_i64", shift<[](u64 a, u32 count) { return (static_cast<u64>(static_cast<i64>(a) >> count)); }>},
+    {"v_lshl_add_u64", shift_add},
+    {"v_mad_u64_u32", multiply_add<u32>},
+    {"v_mad_i64_i32", multiply_add<std::int32_t>},
+    {"v_add_co_u32", carried<kAdd, false>},
+    {"v_sub_co_u32", carried<kSubtract, false>},
+    {"v_subrev_co_u32", carried<kSubtractReversed, false>},
+    {"v_addc_co_u32", carried<kAdd, true>},
+    {"v_subb_co_u32", carried<kSubtract, true>},
+    {"v_subbrev_co_u32", carried<kSubtractReversed, true>},
+});
+
+}  // namespace
+
+Table vector_wide_table() {
+  return kRows;
+}
+
+}  // namespace octet::sim
