@@ -8,7 +8,8 @@
 // OCTET_SHARED                   memory of a block
 // dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
-// await_previous_kernels()       first of all in each kernel: lets the kernel after this one take its place on the device
+// await_previous_kernels()       first of all in each kernel: lets the kernel after this one take its place on the
+// device
 //                                early, and waits until those before are done and what they wrote can be read
 // sync_block()                   a barrier of the block's threads, ordering shared memory
 // block_any(x)                   the same, and whether x is true in any thread
