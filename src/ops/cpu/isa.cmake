@@ -7,7 +7,6 @@ list(TRANSFORM octet_isa_sources APPEND .cpp)
 function(octet_isa_level level)
   add_library(octet_ops_${level} OBJECT ${octet_isa_sources})
   target_compile_definitions(octet_ops_${level} PRIVATE OCTET_ISA=${level})
-  set_target_properties(octet_ops_${level} PROPERTIES OCTET_HOT ON)  # tests spend their time here, sanitized ones too
   # Vectors never cross a call, so that the warning about their calling convention means nothing here; square roots need
   # no errno.
   target_compile_options(octet_ops_${level} PRIVATE ${ARGN} $<$<CONFIG:Release>:-O3> -Wno-psabi -fno-math-errno)
@@ -21,6 +20,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # minute.
   octet_isa_level(avx2 -march=x86-64-v3 $<$<BOOL:${OCTET_SANITIZE}>:-fno-sanitize=undefined>)
   octet_isa_level(avx512 -march=x86-64-v4)
+  set_target_properties(octet_ops_avx512 PROPERTIES OCTET_HOT ON)  # sanitized tests, too, spend their time here
 endif()
 target_sources(octet_ops PRIVATE cpu/row_kernels.cpp cpu/row_scale.cpp ${octet_isa_objects})
 set_property(GLOBAL PROPERTY OCTET_ISA_OBJECTS ${octet_isa_objects})
