@@ -11,7 +11,7 @@ class PlanningDevice final : public ops::Device {
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override {
     return {fp8::FormatFamily::ocp, fp8::FormatFamily::fnuz};
   }
-  [[nodiscard]] bool recomputes_casts() const override { return true; }  // as the cards that are planned for
+  [[nodiscard]] bool recomputes_casts() const override { return memory_ == PlannedMemory::device; }
   [[nodiscard]] ArenaAllocator allocator() override {
     return [](std::size_t) -> std::shared_ptr<std::byte> { throw Failure("the planning backend has no memory"); };
   }

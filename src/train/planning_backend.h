@@ -6,7 +6,8 @@
 
 namespace octet {
 
-/// Where the device that is planned for computes, which decides how much a model does at once.
+/// Where the device that is planned for computes, which decides how much a model does at once, and whether casts
+/// compute their input again as on GPUs or read it as on a CPU.
 enum class PlannedMemory : std::uint8_t { host, device };
 
 /// Computes in both format families. Running an op or allocating an arena is a Failure.

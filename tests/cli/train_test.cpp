@@ -103,7 +103,7 @@ TEST_F(Train, DryRunNamesWhatMakesAPlanFit) {
   const std::string text = succeed(large);
   for (const char* part :
        {"wait for backward", "recompute   none", "2 groups: 130 parameters (8.03 B elements) decay 0.1",
-        "fit with precision.weight_codes = \"per_use\", training.recompute = \"full\"", "up to 1 x 8192 tokens",
+        "fit with precision.weight_codes = \"per_use\", training.recompute = \"full\"", "up to 2 x 8192 tokens",
         "gradients   fp32 where one op writes them"}) {
     EXPECT_TRUE(contains(text, part));
   }

@@ -171,7 +171,10 @@ TEST(OpTableFaults, Attention) {
 
 TEST(OpTableFaults, Swiglu) {
   expect_caught<SwigluForward>("y[", [](const SwigluForward& op) {
-    if (op.rows > 0) move(op.y[op.rows * op.dim - 1], 2);
+    if (op.rows > 0 && op.stored) move(op.y[op.rows * op.dim - 1], 2);
+  });
+  expect_caught<SwigluForward>(": codes[", [](const SwigluForward& op) {  // where they are all that stays
+    if (op.rows > 0 && op.codes.wanted && !op.stored) op.codes.codes[op.rows * op.dim - 1] ^= 1U;
   });
   expect_caught<SwigluBackward>("dgate_up[", [](const SwigluBackward& op) {
     if (op.rows > 0 && op.stored) move(op.dgate_up[op.rows * 2 * op.dim - 1], 2);
@@ -375,15 +378,19 @@ TEST(OpTableFaults, Watching) {
 
 TEST(OpTableFaults, InfinityAndNaNThatVanish) {
   expect_caught<SwigluForward>("NaN and infinity", [](const SwigluForward& op) {
-    for (std::int64_t i = 0; i < op.rows * op.dim; ++i) {
+    for (std::int64_t i = 0; op.stored && i < op.rows * op.dim; ++i) {
       if (!std::isfinite(to_float(op.y[i]))) op.y[i] = bf16{0};
     }
   });
 }
 
 TEST(OpTableFaults, WritesOutsideItsBuffers) {
-  expect_caught<SwigluForward>("wrote behind y", [](const SwigluForward& op) { op.y[op.rows * op.dim] = bf16{0}; });
-  expect_caught<SwigluForward>("wrote before y", [](const SwigluForward& op) { op.y[-1] = bf16{0}; });
+  expect_caught<SwigluForward>("wrote behind y", [](const SwigluForward& op) {
+    if (op.stored) op.y[op.rows * op.dim] = bf16{0};
+  });
+  expect_caught<SwigluForward>("wrote before y", [](const SwigluForward& op) {
+    if (op.stored) op.y[-1] = bf16{0};
+  });
   expect_caught<SwigluForward>("changed its input gate_up", [](const SwigluForward& op) {
     if (op.rows > 0) const_cast<bf16*>(op.gate_up)[0] = bf16{0};
   });

@@ -208,9 +208,9 @@ INSTANTIATE_TEST_SUITE_P(Configs, Published,
 TEST(Capacity, Llama8B) {
   const Config config = load_config("configs/llama3_8b.toml").config;
   ASSERT_EQ(config.training.seq_len, 8192);
-  // Per layer and token, in bytes: x, attention's output and x_mid; queries, keys and values; gate and up in bf16; the
-  // codes of three inputs; log-sum-exp of 32 heads and two rstd in fp32.
-  constexpr double by_layer = 3 * 4096 * 2 + 6144 * 2 + 2 * 14336 * 2 + (4096 + 4096 + 14336) + 4 * 32 + 4 * 2;
+  // Per layer and token, in bytes: x, attention's output and x_mid; queries, keys and values; gate and up in bf16;
+  // log-sum-exp of 32 heads and two rstd in fp32. Codes of inputs are made in backward.
+  constexpr double by_layer = 3 * 4096 * 2 + 6144 * 2 + 2 * 14336 * 2 + 4 * 32 + 4 * 2;
   constexpr double waiting = 8192.0 * (32 * by_layer + 2 * 4096 * 2);  // and the final norm's input and output
   constexpr double matrices = 32.0 * 4096 * (6144 + 4096 + 3 * 14336);
   constexpr double states = 14 * 8'030'261'248.0 + 2 * matrices;  // and codes of the layers' weights in both layouts
@@ -222,7 +222,8 @@ TEST(Capacity, Llama8B) {
   const Capacity h200 = planner.of(kCards[0]);
   EXPECT_EQ(h200.usable, 141'000'000'000U - (2U << 30U));
   EXPECT_GT(static_cast<double>(h200.planned), states + waiting);
-  EXPECT_LT(static_cast<double>(h200.planned), 1.03 * (states + waiting)) << "the rest is backward's own";
+  constexpr double gradients = 4 * 8'030'261'248.0;  // all of them, when the last activations are gone
+  EXPECT_LT(static_cast<double>(h200.planned), 1.01 * (states + gradients)) << "the rest is backward's own";
   EXPECT_FALSE(h200.fits());
   EXPECT_FALSE(h200.largest) << "states and all gradients, at the end of backward, take 158 GB";
   ASSERT_TRUE(h200.remedy);
@@ -235,7 +236,7 @@ TEST(Capacity, Llama8B) {
   const Capacity mi300x = planner.of(kCards[1]);
   EXPECT_TRUE(mi300x.fits());
   ASSERT_TRUE(mi300x.largest);
-  EXPECT_EQ(mi300x.largest->batch, 1);
+  EXPECT_EQ(mi300x.largest->batch, 2);
 }
 
 TEST(Capacity, GradientsOfSeveralMicroBatchesAreNotProposedInBf16) {

@@ -23,6 +23,7 @@ class SmallGpu final : public ops::Device {
   }
   [[nodiscard]] std::optional<std::size_t> free_bytes() const override { return free_bytes_; }
   [[nodiscard]] bool host_memory() const override { return false; }
+  [[nodiscard]] bool recomputes_casts() const override { return true; }
 
  private:
   std::size_t free_bytes_;
