@@ -15,10 +15,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-using u64 = std::uint64_t;
-
 /// The aligned word of a lane.
 template <typename T>
 std::atomic_ref<T> word_at(const GlobalSpace& space, std::size_t lane) {

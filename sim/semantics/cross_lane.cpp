@@ -11,9 +11,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 void read_lane(Wave& wave, const Instruction& instruction) {
   Lanes buffer;
   const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffer);

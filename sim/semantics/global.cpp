@@ -10,12 +10,6 @@
 namespace octet::sim {
 namespace {
 
-using u8 = std::uint8_t;
-using i8 = std::int8_t;
-using u16 = std::uint16_t;
-using i16 = std::int16_t;
-using u32 = std::uint32_t;
-
 constexpr u32 kAccepts = modifier::kOffset | modifier::kCache;
 constexpr std::array kRows = std::to_array<Row>({
     {"global_load_ubyte", load<GlobalSpace, u8, 1>, kAccepts},

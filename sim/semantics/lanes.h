@@ -11,6 +11,16 @@
 
 namespace octet::sim {
 
+// As the instruction set writes the types of its integers.
+using u8 = std::uint8_t;
+using i8 = std::int8_t;
+using u16 = std::uint16_t;
+using i16 = std::int16_t;
+using u32 = std::uint32_t;
+using i32 = std::int32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
 /// A scalar source of 32 or 64 bits. Failure for an operand that is neither scalar nor literal.
 template <typename T>
 [[nodiscard]] inline T read_scalar(const Wave& wave, const Operand& operand) {

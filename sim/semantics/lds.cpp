@@ -12,13 +12,6 @@
 namespace octet::sim {
 namespace {
 
-using u8 = std::uint8_t;
-using i8 = std::int8_t;
-using u16 = std::uint16_t;
-using i16 = std::int16_t;
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-
 /// The address is a VGPR plus an offset.
 class LdsSpace {
  public:

@@ -14,8 +14,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-
 /// Elements of a dword, and their values.
 template <ByteFormat Format>
 struct Byte {

@@ -9,11 +9,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-using u64 = std::uint64_t;
-using i64 = std::int64_t;
-
 /// A result together with what SCC becomes.
 template <typename T>
 struct WithScc {

@@ -9,12 +9,6 @@
 namespace octet::sim {
 namespace {
 
-using u8 = std::uint8_t;
-using i8 = std::int8_t;
-using u16 = std::uint16_t;
-using i16 = std::int16_t;
-using u32 = std::uint32_t;
-
 /// The address is the instruction's offset, plus a VGPR, plus an SGPR, each of which may be "off".
 class ScratchSpace {
  public:

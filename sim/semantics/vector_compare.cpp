@@ -9,9 +9,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 /// Lanes that EXEC does not name get 0. v_cmpx writes EXEC as well.
 template <bool WritesExec>
 void write_mask(Wave& wave, const Instruction& instruction, u64 mask) {
@@ -107,11 +104,6 @@ constexpr auto kNotLessEqual = [](float a, float b) { return !(a <= b); };
 constexpr auto kNotGreater = [](float a, float b) { return !(a > b); };
 constexpr auto kNotGreaterEqual = [](float a, float b) { return !(a >= b); };
 constexpr auto kNotLessOrGreater = [](float a, float b) { return !(a < b || a > b); };
-
-using u16 = std::uint16_t;
-using i16 = std::int16_t;
-using i32 = std::int32_t;
-using i64 = std::int64_t;
 
 constexpr std::array kRows = std::to_array<Row>({
     {"v_cndmask_b32", select, modifier::kSign},

@@ -12,9 +12,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-
 u32 to_unsigned(float a) {
   if (!(a > 0)) return 0;  // NaN as well
   return a >= 0x1p32F ? ~0U : static_cast<u32>(a);

@@ -11,9 +11,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-
 constexpr int kScale = 64;  // powers of two
 
 int exponent(float a) {

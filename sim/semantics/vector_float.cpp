@@ -10,9 +10,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-
 /// The integers in this order are the floats in theirs, -0 below +0.
 constexpr i32 ordered(u32 bits) {
   return static_cast<i32>(bits ^ (static_cast<u32>(static_cast<i32>(bits) >> 31) & ~kFloatSign));

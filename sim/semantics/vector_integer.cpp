@@ -11,11 +11,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-using u64 = std::uint64_t;
-using i64 = std::int64_t;
-
 constexpr i32 as_signed(u32 a) {
   return static_cast<i32>(a);
 }

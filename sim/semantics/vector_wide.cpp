@@ -9,10 +9,6 @@
 namespace octet::sim {
 namespace {
 
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using i64 = std::int64_t;
-
 /// A 64-bit source in all lanes: two registers, a pair of SGPRs, or a literal.
 class Wide {
  public:

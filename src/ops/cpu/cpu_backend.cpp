@@ -75,22 +75,29 @@ void run_rows(Device& device, const Op& op, Index rows, Index bytes_per_row) {
                   [&](Index begin, Index end) { (self.kernels().*Kernel)(op, begin, end); });
 }
 
-/// The same for kernels that measure the columns of what they write, into `amax` [cols]; null where nobody wants them.
+/// Runs body(begin, end, column_maxima, thread) over chunks of rows, and writes the columns' maxima to `amax` [cols];
+/// null where nobody wants them.
+template <typename Body>
+void measure_rows(const CpuDevice& self, Workspace workspace, Index rows, Index cols, Index bytes_per_row, bf16* amax,
+                  const Body& body) {
+  const Index grain = row_grain(bytes_per_row);
+  std::optional<ColumnFold> fold;
+  if (amax != nullptr) fold.emplace(self, workspace, cols);
+  self.pool().run((rows + grain - 1) / grain, [&](Index chunk, int thread) {
+    body(chunk * grain, std::min(rows, (chunk + 1) * grain), fold ? fold->of_thread(thread) : nullptr, thread);
+  });
+  if (fold) fold->write(amax);
+}
+
+/// The same as run_rows() for kernels that measure the columns of what they write.
 template <auto Kernel, typename Op>
 void run_measured_rows(Device& device, const Op& op, Workspace workspace, Index rows, Index cols, Index bytes_per_row,
                        bf16* amax) {
   const CpuDevice& self = cpu(device);
-  const Index grain = row_grain(bytes_per_row);
-  const auto run = [&](const ColumnFold* fold) {
-    self.pool().run((rows + grain - 1) / grain, [&](Index chunk, int thread) {
-      (self.kernels().*Kernel)(op, chunk * grain, std::min(rows, (chunk + 1) * grain),
-                               fold == nullptr ? nullptr : fold->of_thread(thread));
-    });
-  };
-  if (amax == nullptr) return run(nullptr);
-  const ColumnFold fold(self, workspace, cols);
-  run(&fold);
-  fold.write(amax);
+  measure_rows(self, workspace, rows, cols, bytes_per_row, amax,
+               [&](Index begin, Index end, std::uint16_t* column_maxima, int /*thread*/) {
+                 (self.kernels().*Kernel)(op, begin, end, column_maxima);
+               });
 }
 
 /// Bytes of a row that is not stored: each thread has one.
@@ -110,17 +117,12 @@ template <auto Kernel, typename Op>
 void run_storing_rows(Device& device, const Op& op, Workspace workspace, Index cols, Index bytes_per_row) {
   const CpuDevice& self = cpu(device);
   const std::size_t row_bytes = unstored_row_bytes(op, cols);
-  const Index grain = row_grain(bytes_per_row);
-  std::optional<ColumnFold> fold;
-  if (op.columns.amax != nullptr) {
-    fold.emplace(self, workspace.subspan(static_cast<std::size_t>(self.threads()) * row_bytes), cols);
-  }
-  self.pool().run((op.rows + grain - 1) / grain, [&](Index chunk, int thread) {
-    auto* row = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * row_bytes);
-    (self.kernels().*Kernel)(op, chunk * grain, std::min(op.rows, (chunk + 1) * grain),
-                             fold ? fold->of_thread(thread) : nullptr, row);
-  });
-  if (fold) fold->write(op.columns.amax);
+  const Workspace of_fold = workspace.subspan(static_cast<std::size_t>(self.threads()) * row_bytes);
+  measure_rows(self, of_fold, op.rows, cols, bytes_per_row, op.columns.amax,
+               [&](Index begin, Index end, std::uint16_t* column_maxima, int thread) {
+                 auto* row = reinterpret_cast<bf16*>(workspace.data() + static_cast<std::size_t>(thread) * row_bytes);
+                 (self.kernels().*Kernel)(op, begin, end, column_maxima, row);
+               });
 }
 
 /// The scales of columns, in the workspace; writes their inverses.

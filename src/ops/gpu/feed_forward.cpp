@@ -72,16 +72,9 @@ void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspac
   const ColumnCodes& y = op.activated;
   check(!y.wanted || y.rule.format() == codes.rule.format(), "one format for all codes");
   gpu(device).launch("swiglu_backward_cast_" + std::string(fp8::name(codes.rule.format())), launch.shape,
-                     kernels::SwigluBackwardCast{op.gate_up,
-                                                 op.dy,
-                                                 {codes.codes, codes.amax, nullptr, codes.scale_inverse},
-                                                 {y.codes, y.amax, nullptr, y.scale_inverse},
-                                                 op.rows,
-                                                 static_cast<int>(op.dim),
-                                                 codes.rule,
-                                                 launch.tiles_across,
-                                                 launch.tiles,
-                                                 rows_aligned(op.gate_up, op.dim) && is_aligned(op.dy),
+                     kernels::SwigluBackwardCast{op.gate_up, op.dy, cast_side(codes), cast_side(y), op.rows,
+                                                 static_cast<int>(op.dim), codes.rule, launch.tiles_across,
+                                                 launch.tiles, rows_aligned(op.gate_up, op.dim) && is_aligned(op.dy),
                                                  rows_aligned(codes.codes, op.rows) && is_aligned(y.codes)});
 }
 

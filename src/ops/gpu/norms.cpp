@@ -64,16 +64,9 @@ void rmsnorm_forward_cast(Device& device, const RmsNormForwardCast& op, Workspac
   const TileLaunch launch = tile_launch(op.rows, op.dim);
   const ColumnCodes& codes = op.transposed;
   gpu(device).launch("rmsnorm_forward_cast_" + std::string(fp8::name(codes.rule.format())), launch.shape,
-                     kernels::RmsNormForwardCast{op.x,
-                                                 op.weight,
-                                                 op.rstd,
-                                                 {codes.codes, codes.amax, nullptr, codes.scale_inverse},
-                                                 op.rows,
-                                                 static_cast<int>(op.dim),
-                                                 codes.rule,
-                                                 launch.tiles_across,
-                                                 launch.tiles,
-                                                 rows_aligned(op.x, op.dim) && is_aligned(op.weight),
+                     kernels::RmsNormForwardCast{op.x, op.weight, op.rstd, cast_side(codes), op.rows,
+                                                 static_cast<int>(op.dim), codes.rule, launch.tiles_across,
+                                                 launch.tiles, rows_aligned(op.x, op.dim) && is_aligned(op.weight),
                                                  rows_aligned(codes.codes, op.rows)});
 }
 

@@ -11,6 +11,10 @@ bool is_foreign(DType dtype) {
   return dtype == DType::e4m3fnuz || dtype == DType::e5m2fnuz;
 }
 
+const char* refuse_format(const fp8::ScaleRule& rule) {
+  return is_foreign(dtype_of(rule.format())) ? kForeignFormat : nullptr;
+}
+
 }  // namespace
 
 const char* refuse_gemm(const Gemm& op) {
@@ -26,15 +30,15 @@ const char* refuse_gemm(const Gemm& op) {
 }
 
 const char* refuse_cast(const Cast& op) {
-  return is_foreign(dtype_of(op.rule.format())) ? kForeignFormat : nullptr;
+  return refuse_format(op.rule);
 }
 
 const char* refuse_column_codes(const ColumnCodes& codes) {
-  return is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
+  return refuse_format(codes.rule);
 }
 
 const char* refuse_row_codes(const RowCodes& codes) {
-  return codes.wanted && is_foreign(dtype_of(codes.rule.format())) ? kForeignFormat : nullptr;
+  return codes.wanted ? refuse_format(codes.rule) : nullptr;
 }
 
 const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols) {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "kernels/arguments.h"
 #include "ops/gpu/gpu_device.h"
+#include "ops/ops.h"
 
 namespace octet::ops::gpu {
 
@@ -24,6 +26,10 @@ struct TileLaunch {
   return {{.blocks_x = blocks_for(tiles, kTilesPerBlock), .threads = 256, .shared_bytes = shared_bytes},
           static_cast<int>(across),
           static_cast<int>(tiles)};
+}
+
+[[nodiscard]] inline kernels::CastSide cast_side(const ColumnCodes& codes) {
+  return {codes.codes, codes.amax, nullptr, codes.scale_inverse};
 }
 
 }  // namespace octet::ops::gpu
