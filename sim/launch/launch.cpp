@@ -231,7 +231,7 @@ class Temporary {
  public:
   Temporary(Memory& memory, std::span<const std::byte> bytes, const char* name)
       : memory_(memory), address_(memory.allocate(bytes.size(), name)) {
-    std::memcpy(memory.translate(address_, bytes.size()), bytes.data(), bytes.size());
+    memory.write(address_, bytes);
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;

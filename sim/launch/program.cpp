@@ -1,7 +1,6 @@
 #include "sim/launch/program.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -63,7 +62,7 @@ Instruction bind(Parsed parsed, Generation generation, std::deque<Instruction>& 
 
 Program::Program(const CodeObject& object, Memory& memory)
     : object_(object), memory_(memory), image_address_(memory.allocate(object.image.size(), object.name)) {
-  std::memcpy(memory_.translate(image_address_, object_.image.size()), object_.image.data(), object_.image.size());
+  memory_.write(image_address_, object_.image);
   decode();
   resolve_branches();
 }

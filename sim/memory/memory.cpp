@@ -1,5 +1,6 @@
 #include "sim/memory/memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -40,6 +41,20 @@ std::byte* Memory::translate(std::uint64_t address, std::uint64_t size) const {
   const Allocation* allocation = find(address);
   if (allocation == nullptr || !allocation->holds(address, size)) throw Failure("{}", describe(address, size));
   return allocation->bytes + (address - allocation->address);
+}
+
+void Memory::write(std::uint64_t address, std::span<const std::byte> bytes) {
+  std::byte* to = translate(address, bytes.size());
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void Memory::fill(std::uint64_t address, std::byte value, std::uint64_t size) {
+  std::fill_n(translate(address, size), size, value);
+}
+
+void Memory::read(std::uint64_t address, std::span<std::byte> bytes) const {
+  const std::byte* from = translate(address, bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), from, bytes.size());
 }
 
 std::string Memory::describe(std::uint64_t address, std::uint64_t size) const {

@@ -41,6 +41,11 @@ class Memory {
   /// The host's bytes of a range. Failure, which says where the range lies, when no live allocation holds all of it.
   [[nodiscard]] std::byte* translate(std::uint64_t address, std::uint64_t size) const;
 
+  /// What the host does to memory. Failure as translate().
+  void write(std::uint64_t address, std::span<const std::byte> bytes);
+  void fill(std::uint64_t address, std::byte value, std::uint64_t size);
+  void read(std::uint64_t address, std::span<std::byte> bytes) const;
+
   /// "16 bytes at 0x...: 4 past the end of 'x' (4096 bytes at 0x...)".
   [[nodiscard]] std::string describe(std::uint64_t address, std::uint64_t size) const;
 

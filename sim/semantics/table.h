@@ -1,5 +1,6 @@
 // The tables of all families: from a mnemonic to the function that executes it. The chapters of AMD's ISA documents
-// that the files of families name say where instructions are described; docs/simulator.md says what the code rests on.
+// that the files of families name say where instructions are described; docs/cdna-simulator.md says what the code
+// rests on.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ std::vector<std::byte> argument_bytes(const std::string& word, const std::string
   const auto contents = buffer_contents(kind, text, word);
   if (!contents) return plain_value(kind, std::string_view(word).substr(equals + 1), word);
   const std::uint64_t address = memory.allocate(contents->size(), name);
-  std::memcpy(memory.translate(address, contents->size()), contents->data(), contents->size());
+  memory.write(address, *contents);
   std::optional<std::filesystem::path> output;
   if (arrow != std::string::npos) output = word.substr(arrow + 1);
   buffers.push_back({address, contents->size(), std::move(output)});

@@ -45,14 +45,14 @@ class Gpu {
   template <typename T>
   [[nodiscard]] u64 upload(const std::vector<T>& values, const std::string& name) {
     const u64 address = memory_.allocate(values.size() * sizeof(T), name);
-    std::memcpy(memory_.translate(address, values.size() * sizeof(T)), values.data(), values.size() * sizeof(T));
+    memory_.write(address, std::as_bytes(std::span(values)));
     return address;
   }
 
   template <typename T>
   [[nodiscard]] std::vector<T> download(u64 address, std::size_t count) const {
     std::vector<T> values(count);
-    std::memcpy(values.data(), memory_.translate(address, count * sizeof(T)), count * sizeof(T));
+    memory_.read(address, std::as_writable_bytes(std::span(values)));
     return values;
   }
 
