@@ -36,7 +36,8 @@ struct RunningSoftmax {
     }
 #pragma unroll
     for (int of = 0; of < Tile::kRows; ++of) {
-      for (int mask = 1; mask < Tile::kRowThreads; mask *= 2) next[of] = fmaxf(next[of], shuffle_xor(next[of], mask));
+      for (int mask = Tile::kFirstRowMask; mask < Tile::kEndRowMask; mask *= 2)
+        next[of] = fmaxf(next[of], shuffle_xor(next[of], mask));
       shrink[of] = exp2_fast(largest[of] - next[of]);
       largest[of] = next[of];
       total[of] *= shrink[of];
@@ -56,7 +57,8 @@ struct RunningSoftmax {
   OCTET_DEVICE void finish() {
 #pragma unroll
     for (int of = 0; of < Tile::kRows; ++of) {
-      for (int mask = 1; mask < Tile::kRowThreads; mask *= 2) total[of] += shuffle_xor(total[of], mask);
+      for (int mask = Tile::kFirstRowMask; mask < Tile::kEndRowMask; mask *= 2)
+        total[of] += shuffle_xor(total[of], mask);
     }
   }
 };
@@ -139,7 +141,7 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
   for (int of = 0; of < Tile::kRows; ++of) {
     inverse[of] = 1.0F / softmax.total[of];
     const int query = last * kOwnedRows + 16 * warp_index() + Tile::row(of);
-    if (thread_index() % Tile::kRowThreads == 0 && query < seq_len) {
+    if ((thread_index() & (Tile::kEndRowMask - Tile::kFirstRowMask)) == 0 && query < seq_len) {
       a.lse[place.rows(sizes) + query] = (softmax.largest[of] + log2f(softmax.total[of])) * kLn2;
     }
   }

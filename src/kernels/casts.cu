@@ -153,5 +153,4 @@ OCTET_ROW_KERNELS(quantize_rows, QuantizeRows, quantize_rows)
 OCTET_SIMPLE_KERNEL(256, repeat_scale, RepeatScale, repeat_scale)
 OCTET_SIMPLE_KERNEL(1024, make_one_scale, MakeScale, make_one_scale)
 // 64 registers, with which a multiprocessor runs four blocks.
-OCTET_DENSE_SIMPLE_KERNEL(256, 4, cast_tiles_e4m3fn, CastTiles, cast_tiles<octet::fp8::Format::e4m3fn>)
-OCTET_DENSE_SIMPLE_KERNEL(256, 4, cast_tiles_e5m2, CastTiles, cast_tiles<octet::fp8::Format::e5m2>)
+OCTET_FORMAT_KERNELS(OCTET_DENSE_KERNEL(256, 4), cast_tiles, CastTiles, cast_tiles)

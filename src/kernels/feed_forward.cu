@@ -231,7 +231,4 @@ OCTET_DEVICE void backward_cast(const SwigluBackwardCast& a) {
 OCTET_ROW_KERNELS(swiglu_forward, SwigluForward, forward)
 OCTET_ROW_KERNELS(swiglu_backward, SwigluBackward, backward)
 // Shared memory has room for three blocks on a multiprocessor.
-OCTET_DENSE_SIMPLE_KERNEL(256, 3, swiglu_backward_cast_e4m3fn, SwigluBackwardCast,
-                          backward_cast<octet::fp8::Format::e4m3fn>)
-OCTET_DENSE_SIMPLE_KERNEL(256, 3, swiglu_backward_cast_e5m2, SwigluBackwardCast,
-                          backward_cast<octet::fp8::Format::e5m2>)
+OCTET_FORMAT_KERNELS(OCTET_DENSE_KERNEL(256, 3), swiglu_backward_cast, SwigluBackwardCast, backward_cast)

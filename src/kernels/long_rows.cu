@@ -90,6 +90,5 @@ OCTET_DEVICE void column_maxima(const QuantizeRows& a) {
 }  // namespace
 }  // namespace octet::kernels
 
-OCTET_SIMPLE_KERNEL(1024, quantize_long_rows_e4m3fn, QuantizeRows, quantize_long_rows<octet::fp8::Format::e4m3fn>)
-OCTET_SIMPLE_KERNEL(1024, quantize_long_rows_e5m2, QuantizeRows, quantize_long_rows<octet::fp8::Format::e5m2>)
+OCTET_FORMAT_KERNELS(OCTET_KERNEL(1024), quantize_long_rows, QuantizeRows, quantize_long_rows)
 OCTET_SIMPLE_KERNEL(256, column_maxima, QuantizeRows, column_maxima)

@@ -49,6 +49,6 @@ OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 1) \
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 2) \
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 4)
-#define OCTET_ROW_KERNELS(name, Arguments, body)      \
-  OCTET_ROW_KERNELS_OF(name, Arguments, body, e4m3fn) \
-  OCTET_ROW_KERNELS_OF(name, Arguments, body, e5m2)
+#define OCTET_ROW_KERNELS(name, Arguments, body)          \
+  OCTET_ROW_KERNELS_OF(name, Arguments, body, OCTET_E4M3) \
+  OCTET_ROW_KERNELS_OF(name, Arguments, body, OCTET_E5M2)

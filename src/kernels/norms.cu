@@ -185,10 +185,8 @@ OCTET_ROW_KERNELS(rmsnorm_forward, RmsNormForward, forward)
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rmsnorm_backward, RmsNormBackward, backward, F, 1)         \
   OCTET_ROW_KERNEL(OCTET_DENSE_KERNEL(256, 3), rmsnorm_backward, RmsNormBackward, backward, F, 2) \
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rmsnorm_backward, RmsNormBackward, backward, F, 4)
-OCTET_BACKWARD_KERNELS(e4m3fn)
-OCTET_BACKWARD_KERNELS(e5m2)
+OCTET_BACKWARD_KERNELS(OCTET_E4M3)
+OCTET_BACKWARD_KERNELS(OCTET_E5M2)
 
 // 64 registers, with which a multiprocessor runs four blocks.
-OCTET_DENSE_SIMPLE_KERNEL(256, 4, rmsnorm_forward_cast_e4m3fn, RmsNormForwardCast,
-                          forward_cast<octet::fp8::Format::e4m3fn>)
-OCTET_DENSE_SIMPLE_KERNEL(256, 4, rmsnorm_forward_cast_e5m2, RmsNormForwardCast, forward_cast<octet::fp8::Format::e5m2>)
+OCTET_FORMAT_KERNELS(OCTET_DENSE_KERNEL(256, 4), rmsnorm_forward_cast, RmsNormForwardCast, forward_cast)

@@ -6,7 +6,8 @@
 // OCTET_DENSE_KERNEL(threads, blocks)  the same, with registers for `blocks` blocks a multiprocessor
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
 // OCTET_SHARED                   memory of a block
-// dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
+// OCTET_E4M3, OCTET_E5M2         names of the two FP8 formats that the device multiplies, for kernels' names and
+// templates dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
 // await_previous_kernels()       first of all in each kernel: lets the kernel after this one take its place on the
 // device
@@ -39,8 +40,10 @@
 
 #if defined(__CUDACC__)
 #include "kernels/prelude_cuda.h"
+#elif defined(__HIP__)
+#include "kernels/prelude_hip.h"
 #else
-#error "kernels are compiled for CUDA"
+#error "kernels are compiled for CUDA or HIP"
 #endif
 
 namespace octet::kernels {
@@ -79,3 +82,15 @@ OCTET_DEVICE std::uint32_t encode_four(float a, float b, float c, float d) {
     octet::kernels::await_previous_kernels();                                                      \
     octet::kernels::__VA_ARGS__(arguments);                                                        \
   }
+
+// Its instances for the two formats of the device, <name>_<format>: `bound` is OCTET_KERNEL or OCTET_DENSE_KERNEL, and
+// `body` takes the format as template argument. A name is pasted together once the format's macro has been replaced.
+#define OCTET_FORMAT_KERNEL_NAMED(bound, name, Arguments, body, F)         \
+  bound name##_##F(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
+    octet::kernels::await_previous_kernels();                              \
+    octet::kernels::body<octet::fp8::Format::F>(arguments);                \
+  }
+#define OCTET_FORMAT_KERNEL(bound, name, Arguments, body, F) OCTET_FORMAT_KERNEL_NAMED(bound, name, Arguments, body, F)
+#define OCTET_FORMAT_KERNELS(bound, name, Arguments, body)      \
+  OCTET_FORMAT_KERNEL(bound, name, Arguments, body, OCTET_E4M3) \
+  OCTET_FORMAT_KERNEL(bound, name, Arguments, body, OCTET_E5M2)

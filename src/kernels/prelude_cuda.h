@@ -14,6 +14,9 @@
 #define OCTET_DENSE_KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define OCTET_DEVICE __device__ __forceinline__
 #define OCTET_SHARED __shared__
+// The formats that the device multiplies.
+#define OCTET_E4M3 e4m3fn
+#define OCTET_E5M2 e5m2
 // A kernel's struct of arguments: read where it lies, without a copy for each thread.
 #define OCTET_ARGUMENTS(Struct) const __grid_constant__ Struct
 
@@ -165,8 +168,9 @@ struct RightFactor {
 /// Sixteen by sixteen results, spread over a warp: eight a thread, in two rows.
 struct Tile {
   static constexpr int kElements = 8;
-  static constexpr int kRows = 2;        // rows that a thread has elements of
-  static constexpr int kRowThreads = 4;  // threads that share a row: their indices differ in the lowest bits alone
+  static constexpr int kRows = 2;          // rows that a thread has elements of
+  static constexpr int kFirstRowMask = 1;  // threads that share a row: their indices differ in bits 0 and 1
+  static constexpr int kEndRowMask = 4;
   float x[kElements];
 
   /// Which of the thread's rows element i is in; where that row and that element's column lie in the tile.

@@ -170,6 +170,6 @@ OCTET_DEVICE void rope(const Rope& a) {
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rope_rows, Rope, rope_rows, F, 1)         \
   OCTET_ROW_KERNEL(OCTET_DENSE_KERNEL(384, 3), rope_rows, Rope, rope_rows, F, 2) \
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), rope_rows, Rope, rope_rows, F, 4)
-OCTET_ROPE_KERNELS(e4m3fn)
-OCTET_ROPE_KERNELS(e5m2)
+OCTET_ROPE_KERNELS(OCTET_E4M3)
+OCTET_ROPE_KERNELS(OCTET_E5M2)
 OCTET_SIMPLE_KERNEL(512, rope, Rope, rope)
