@@ -18,6 +18,25 @@ struct Measured {
   fp8::ScaleRule rule;
 };
 
+/// One side of a product, [outer, k]; a transposed one lies as [k, outer].
+struct ProductSide {
+  const void* data;
+  const float* scale_inverse;  // of codes: [outer], or [1]
+  std::int64_t outer;
+  bool one_scale;
+  bool aligned;  // rows as they lie begin at multiples of 16 bytes
+};
+
+/// D[m, n] = A[m, k] B[n, k]^T on AMD's matrix units.
+struct Product {
+  ProductSide a, b;
+  void* d;  // bf16, or f32
+  std::int64_t k;
+  bool f32;
+  bool accumulate;  // to f32
+  bool aligned;     // rows of D begin at multiples of 16 bytes
+};
+
 struct EmbeddingForward {
   const std::int32_t* tokens;  // [rows]
   const bf16* table;           // [vocab, dim]
