@@ -29,7 +29,7 @@ CLI::App* add_command(CLI::App& bench, const char* name, const char* help, Comma
   DeviceBenchOptions& options = command.device;
   added->add_option("config", options.config,
                     "TOML file (default configs/llama3_quickstart.toml, with --device cuda llama3_8b.toml)");
-  added->add_option("--device", options.device, "cpu, cuda or cuda:N (default: the configuration's)");
+  added->add_option("--device", options.device, "cpu, cuda, cuda:N, hip or hip:N (default: the configuration's)");
   added->add_option("--set", options.set, "Override one key (repeatable)")->take_all()->allow_extra_args(false);
   added->add_flag("--json", command.json, "Print JSON");
   return added;

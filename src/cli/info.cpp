@@ -21,13 +21,32 @@ nlohmann::ordered_json describe(const gpu::VendorLibrary& library) {
   return {{"name", library.name}, {"version", library.version}, {"path", library.path}};
 }
 
+/// A vendor's GPUs that can be used among the devices, and what cannot, with the reason, among what is left out.
+void add_gpus(const char* backend, const ops::GpuSurvey& survey, const char* products, nlohmann::ordered_json& devices,
+              nlohmann::ordered_json& left_out, nlohmann::ordered_json& libraries) {
+  if (survey.gpus.empty()) left_out.push_back({{"backend", backend}, {"reason", survey.problem}});
+  for (const ops::FoundGpu& gpu : survey.gpus) {
+    if (!gpu.refusal.empty()) {
+      left_out.push_back({{"backend", gpu.name}, {"reason", gpu.refusal}});
+      continue;
+    }
+    const std::string_view format = fp8::name(fp8::forward_format(gpu.family));
+    devices.push_back({{"name", gpu.name},
+                       {"description", gpu.description},
+                       {"fp8_formats", {format}},
+                       {"fp8_format_auto", format},
+                       {"matrix_products", "bf16"},
+                       {"matrix_products_reason", products}});
+  }
+  for (const gpu::VendorLibrary& library : survey.libraries) libraries.push_back(describe(library));
+}
+
 nlohmann::ordered_json gather() {
   const MachineFacts machine = machine_facts();
   const auto backend = ops::make_cpu_backend();
   const bool bf16_products = ops::cpu::TileProducts::fastest_operands() == DType::bf16;
   nlohmann::ordered_json formats = nlohmann::ordered_json::array();
   for (const auto family : backend->device().families()) formats.push_back(fp8::name(fp8::forward_format(family)));
-  const ops::GpuSurvey gpus = ops::survey_cuda_devices();
   nlohmann::ordered_json devices = {
       {{"name", "cpu"},
        {"description", backend->device().description()},
@@ -39,22 +58,9 @@ nlohmann::ordered_json gather() {
                                                 : "the processor has no fast bf16 (avx512_bf16 or AMX), or "
                                                   "ONEDNN_MAX_CPU_ISA hides it"}}};
   nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
-  if (gpus.gpus.empty()) left_out.push_back({{"backend", "cuda"}, {"reason", gpus.problem}});
-  for (const ops::FoundGpu& gpu : gpus.gpus) {
-    if (!gpu.refusal.empty()) {
-      left_out.push_back({{"backend", gpu.name}, {"reason", gpu.refusal}});
-      continue;
-    }
-    devices.push_back({{"name", gpu.name},
-                       {"description", gpu.description},
-                       {"fp8_formats", {"e4m3fn"}},
-                       {"fp8_format_auto", "e4m3fn"},
-                       {"matrix_products", "bf16"},
-                       {"matrix_products_reason", "and FP8, by cuBLASLt"}});
-  }
-  left_out.push_back({{"backend", "hip"}, {"reason", "not part of this version"}});
   nlohmann::ordered_json gpu_libraries = nlohmann::ordered_json::array();
-  for (const gpu::VendorLibrary& library : gpus.libraries) gpu_libraries.push_back(describe(library));
+  add_gpus("cuda", ops::survey_cuda_devices(), "and FP8, by cuBLASLt", devices, left_out, gpu_libraries);
+  add_gpus("hip", ops::survey_hip_devices(), "and FP8, by own MFMA kernels", devices, left_out, gpu_libraries);
   return {{"version", kVersion},
           {"commit", kCommit},
           {"binary_hash", binary_hash()},

@@ -66,7 +66,8 @@ void add_selftest(CLI::App& app, Session& session) {
   auto options = std::make_shared<SelftestOptions>();
   CLI::App* command =
       app.add_subcommand("selftest", "Check every op of the device against the double-precision oracle");
-  command->add_option("--device", options->device, "The device to check: cpu, cuda or cuda:N (default cpu)");
+  command->add_option("--device", options->device,
+                      "The device to check: cpu, cuda, cuda:N, hip or hip:N (default cpu)");
   command->add_flag("--thorough", options->thorough, "More and larger shapes");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &session] { run(*options, session); });

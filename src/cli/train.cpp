@@ -141,7 +141,7 @@ void add_train(CLI::App& app, Session& session) {
       ->allow_extra_args(false);
   command->add_option("--recipe", options->recipe, "precision.recipe: bf16, tensorwise, rowwise, rowwise_hp_wgrad");
   command->add_option("--fp8-format", options->fp8_format, "precision.fp8_format: auto, ocp, fnuz");
-  command->add_option("--device", options->device, "runtime.device: cpu, cuda (the first GPU) or cuda:N");
+  command->add_option("--device", options->device, "runtime.device: cpu, cuda or hip (the first GPU), cuda:N or hip:N");
   command->add_option("--run-dir", options->run_directory, "Directory of the run (default runs/<config's name>)");
   command
       ->add_option("--resume", options->resume,

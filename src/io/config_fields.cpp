@@ -247,8 +247,8 @@ std::vector<ConfigField> run_fields() {
       field<logging, &C::Logging::histogram_interval>("logging.histogram_interval", optional, between(0, max_steps),
                                                       "steps between histograms of the FP8 scales in TensorBoard; 0 is "
                                                       "never"),
-      field<&C::runtime, &C::Runtime::device>("runtime.device", optional, any,
-                                              "where the run computes: cpu, cuda (the first GPU) or cuda:N"),
+      field<&C::runtime, &C::Runtime::device>(
+          "runtime.device", optional, any, "where the run computes: cpu, cuda or hip (the first GPU), cuda:N or hip:N"),
       field<&C::runtime, &C::Runtime::threads>("runtime.threads", optional, between(0, max_threads),
                                                "CPU threads; 0 takes every core"),
       field<&C::runtime, &C::Runtime::graphs>(

@@ -10,14 +10,17 @@ namespace octet {
 
 std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads, const ops::GpuOptions& gpu) {
   if (name == "cpu") return ops::make_cpu_backend(threads);
-  if (name == "cuda") return ops::make_cuda_backend(0, gpu);
+  const std::size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
   int index = 0;
-  const bool numbered = name.starts_with("cuda:");
-  const char* end = name.data() + name.size();
-  if (numbered && std::from_chars(name.data() + 5, end, index).ptr == end && name.size() > 5) {
-    return ops::make_cuda_backend(index, gpu);
+  bool understood = kind == "cuda" || kind == "hip";
+  if (colon != std::string::npos) {
+    const char* begin = name.data() + colon + 1;
+    const char* end = name.data() + name.size();
+    understood = understood && begin != end && std::from_chars(begin, end, index).ptr == end;
   }
-  throw UserError("there is no device \"{}\": the devices are cpu, cuda and cuda:N", name);
+  if (!understood) throw UserError("there is no device \"{}\": the devices are cpu, cuda, cuda:N, hip and hip:N", name);
+  return kind == "cuda" ? ops::make_cuda_backend(index, gpu) : ops::make_hip_backend(index, gpu);
 }
 
 std::unique_ptr<ops::Backend> make_backend(const Config& config) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "gpu/complaints.h"
 #include "gpu/cuda/cuda_api.h"
 #include "gpu/cuda/kernel_images.h"
 
@@ -102,7 +103,7 @@ class CudaDriver final : public Driver {
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
     CUdeviceptr pointer = 0;
     const CUresult result = api().mem_alloc(&pointer, bytes);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) throw UserError("{}", out_of_memory(bytes));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) throw UserError("{}", out_of_memory(facts_, memory(), bytes));
     api().check_result(result, "allocating memory");
     return owned(pointer);
   }
@@ -240,17 +241,6 @@ class CudaDriver final : public Driver {
     return name;
   }
 
-  [[nodiscard]] std::string out_of_memory(std::size_t bytes) const {
-    constexpr double kGiB = 1U << 30U;
-    const DeviceMemory has = memory();
-    return fmt::format(
-        "the plan takes {:.2f} GiB, and {} cannot give it: {:.2f} GiB of its {:.2f} are free; lower training.seq_len "
-        "or "
-        "batch_size, or see what octet train --dry-run proposes",
-        static_cast<double>(bytes) / kGiB, facts_.name, static_cast<double>(has.free_bytes) / kGiB,
-        static_cast<double>(has.total_bytes) / kGiB);
-  }
-
   DeviceFacts facts_;
   std::shared_ptr<Context> context_;
   std::vector<CUmodule> modules_;
@@ -282,11 +272,7 @@ CudaSurvey survey_cuda() {
 std::unique_ptr<Driver> open_cuda(int index) {
   auto api = load_cuda();
   const int count = count_gpus(*api);
-  if (index < 0 || index >= count) {
-    throw UserError("there is no cuda:{}: {} sees {}, cuda:0{}", index, api->library.path(),
-                    count == 1 ? "one GPU" : fmt::format("{} GPUs", count),
-                    count == 1 ? "" : fmt::format(" to cuda:{}", count - 1));
-  }
+  if (index < 0 || index >= count) throw UserError("{}", no_such_gpu("cuda", index, count, api->library.path()));
   DeviceFacts facts = facts_of(*api, index);
   if (const std::string refusal = refusal_of(facts); !refusal.empty()) throw UserError("{}", refusal);
   return std::make_unique<CudaDriver>(std::move(api), std::move(facts), index);

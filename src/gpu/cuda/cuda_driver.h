@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "gpu/driver.h"
+#include "gpu/surveyed_gpu.h"
 #include "gpu/vendor_library.h"
 
 namespace octet::gpu {
-
-struct SurveyedGpu {
-  DeviceFacts facts;
-  std::string refusal;  ///< why it cannot be used; empty where it can
-};
 
 /// What a look for CUDA found, for `octet info`.
 struct CudaSurvey {

@@ -70,13 +70,4 @@ void difference(Device& device, const Difference& op, Workspace workspace);
 void adamw(Device& device, const AdamW& op, Workspace workspace);
 [[nodiscard]] std::size_t adamw_workspace(const Device& device, const AdamW& op);
 
-// refusals.cpp: why the device cannot run an op at its sizes and formats, or null
-[[nodiscard]] const char* refuse_gemm(const Gemm& op);
-[[nodiscard]] const char* refuse_cast(const Cast& op);
-[[nodiscard]] const char* refuse_column_codes(const ColumnCodes& codes);
-/// Of an op that leaves codes of rows of any length.
-[[nodiscard]] const char* refuse_row_codes(const RowCodes& codes);
-/// Of one whose rows, `cols` long, a block must hold.
-[[nodiscard]] const char* refuse_row_codes(const RowCodes& codes, std::int64_t cols);
-
 }  // namespace octet::ops::gpu

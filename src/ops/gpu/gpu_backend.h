@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "fp8/format_family.h"
+#include "gpu/surveyed_gpu.h"
 #include "gpu/vendor_library.h"
 #include "ops/backend.h"
 
@@ -26,23 +28,30 @@ struct GpuOptions {
 /// the environment overrides an automatic choice.
 [[nodiscard]] std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options = {});
 
+/// One AMD GPU; its formats are those of its architecture. UserError as above.
+[[nodiscard]] std::unique_ptr<Backend> make_hip_backend(int device, const GpuOptions& options = {});
+
 /// Whether the vendor's library computes the op on a GPU's backend; own kernels do where it has none for the shape.
 [[nodiscard]] bool library_computes(const Backend& backend, const AttentionForward& op);
 [[nodiscard]] bool library_computes(const Backend& backend, const AttentionBackward& op);
 
-/// An NVIDIA GPU that was found.
+/// A GPU that was found.
 struct FoundGpu {
-  std::string name;         ///< as runtime.device has it: "cuda:0"
-  std::string description;  ///< one line
-  std::string refusal;      ///< why it cannot be used; empty where it can
+  std::string name;          ///< as runtime.device has it: "cuda:0", "hip:0"
+  std::string description;   ///< one line
+  fp8::FormatFamily family;  ///< of the FP8 formats that it multiplies
+  std::string refusal;       ///< why it cannot be used; empty where it can
 };
+[[nodiscard]] FoundGpu describe_gpu(std::string name, const octet::gpu::SurveyedGpu& gpu);
 
-/// What a look for NVIDIA's GPUs, their driver and the libraries of the backend finds.
+/// What a look for a vendor's GPUs, their driver and the libraries of the backend finds.
 struct GpuSurvey {
   std::vector<FoundGpu> gpus;
-  std::string problem;                               ///< why there is no GPU, with the remedy
-  std::vector<octet::gpu::VendorLibrary> libraries;  ///< what is there and what is missing, where CUDA is built in
+  std::string problem;  ///< why there is no GPU, with the remedy
+  std::vector<octet::gpu::VendorLibrary>
+      libraries;  ///< what is there and what is missing, where the backend is built in
 };
 [[nodiscard]] GpuSurvey survey_cuda_devices();
+[[nodiscard]] GpuSurvey survey_hip_devices();
 
 }  // namespace octet::ops

@@ -1,0 +1,35 @@
+# Is there a clang new enough for AMD's CDNA3 and CDNA4? Nothing of ROCm is needed. Sets OCTET_HIP_FOUND and
+# OCTET_HIP_CLANG; says aloud when the HIP backend is left out, and why.
+set(OCTET_HIP AUTO CACHE STRING "Build the HIP backend: AUTO (where clang >= 20 and lld are found), ON, OFF")
+set_property(CACHE OCTET_HIP PROPERTY STRINGS AUTO ON OFF)
+set(octet_oldest_hip_clang 20)
+
+set(OCTET_HIP_FOUND FALSE)
+set(octet_no_hip "OCTET_HIP is OFF")
+find_program(OCTET_HIP_CLANG NAMES clang++-22 clang++-21 clang++-20 clang++ PATHS /opt/rocm/llvm/bin
+             DOC "clang 20 or newer, which knows gfx950")
+if(OCTET_HIP_CLANG)
+  execute_process(COMMAND ${OCTET_HIP_CLANG} -dumpversion OUTPUT_VARIABLE octet_hip_clang_version ERROR_QUIET
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${OCTET_HIP_CLANG} --print-prog-name=ld.lld OUTPUT_VARIABLE octet_hip_linker ERROR_QUIET
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  find_program(octet_hip_linker_found NAMES ${octet_hip_linker} NO_CACHE)
+endif()
+if(NOT OCTET_HIP STREQUAL OFF)
+  if(NOT OCTET_HIP_CLANG)
+    set(octet_no_hip "no clang++: scripts/packages hip installs clang-22, or set OCTET_HIP_CLANG")
+  elseif(octet_hip_clang_version VERSION_LESS octet_oldest_hip_clang)
+    set(octet_no_hip "${OCTET_HIP_CLANG} is ${octet_hip_clang_version}, older than ${octet_oldest_hip_clang}")
+  elseif(NOT octet_hip_linker_found)
+    set(octet_no_hip "no ld.lld beside ${OCTET_HIP_CLANG}: scripts/packages hip installs lld-22")
+  else()
+    set(OCTET_HIP_FOUND TRUE)
+  endif()
+endif()
+if(OCTET_HIP_FOUND)
+  message(STATUS "HIP: kernels for gfx942 and gfx950 by ${OCTET_HIP_CLANG} ${octet_hip_clang_version}")
+elseif(OCTET_HIP STREQUAL ON)
+  message(FATAL_ERROR "HIP was asked for: ${octet_no_hip}")
+else()
+  message(STATUS "HIP is left out: ${octet_no_hip}")
+endif()

@@ -1,0 +1,56 @@
+#include "ops/gpu/gpu_table.h"
+
+#include "ops/gpu/entries.h"
+#include "ops/gpu/refusals.h"
+
+namespace octet::ops::gpu {
+namespace {
+
+using fp8::FormatFamily;
+
+template <FormatFamily Family>
+OpTable make_table() {
+  OpTable table;
+  std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
+  std::get<Entry<EmbeddingBackward>>(table) = {&embedding_backward, nullptr};
+  std::get<Entry<RmsNormForward>>(table) = {&rmsnorm_forward, &rmsnorm_forward_workspace,
+                                            &refuse_rows<Family, RmsNormForward>};
+  std::get<Entry<RmsNormForwardCast>>(table) = {&rmsnorm_forward_cast, nullptr,
+                                                &refuse_columns<Family, RmsNormForwardCast>};
+  std::get<Entry<RmsNormBackward>>(table) = {&rmsnorm_backward, &rmsnorm_backward_workspace,
+                                             &refuse_rows<Family, RmsNormBackward>};
+  std::get<Entry<AttentionForward>>(table) = {&attention_forward, &attention_forward_workspace};
+  std::get<Entry<AttentionBackward>>(table) = {&attention_backward, &attention_backward_workspace};
+  std::get<Entry<Rope>>(table) = {&rope, &rope_workspace, &refuse_rows_of_any_length<Family, Rope>};
+  std::get<Entry<AppendToCache>>(table) = {&append_to_cache, nullptr};
+  std::get<Entry<AttentionDecode>>(table) = {&attention_decode, &attention_decode_workspace};
+  std::get<Entry<SwigluForward>>(table) = {&swiglu_forward, &swiglu_forward_workspace,
+                                           &refuse_rows<Family, SwigluForward>};
+  std::get<Entry<SwigluBackward>>(table) = {&swiglu_backward, &swiglu_backward_workspace,
+                                            &refuse_rows<Family, SwigluBackward>};
+  std::get<Entry<SwigluBackwardCast>>(table) = {&swiglu_backward_cast, nullptr,
+                                                &refuse_columns<Family, SwigluBackwardCast>};
+  std::get<Entry<QuantizeRows>>(table) = {&quantize_rows, &quantize_rows_workspace,
+                                          &refuse_rows_of_any_length<Family, QuantizeRows>};
+  std::get<Entry<Maxima>>(table) = {&maxima, &maxima_workspace};
+  std::get<Entry<Cast>>(table) = {&cast, &cast_workspace, &refuse_cast<Family>};
+  std::get<Entry<CastStatistics>>(table) = {&cast_statistics, nullptr};
+  std::get<Entry<Gemm>>(table) = {&gemm, &gemm_workspace, &refuse_gemm<Family>};
+  std::get<Entry<CrossEntropy>>(table) = {&cross_entropy, nullptr};
+  std::get<Entry<SumFloats>>(table) = {&sum_floats, &sum_floats_workspace};
+  std::get<Entry<Zero>>(table) = {&zero, nullptr};
+  std::get<Entry<SumOfSquares>>(table) = {&sum_of_squares, &sum_of_squares_workspace};
+  std::get<Entry<AdamW>>(table) = {&adamw, &adamw_workspace};
+  std::get<Entry<FindNonFinite>>(table) = {&find_non_finite, &find_non_finite_workspace};
+  std::get<Entry<Copy>>(table) = {&copy, nullptr};
+  std::get<Entry<Difference>>(table) = {&difference, &difference_workspace};
+  return table;
+}
+
+}  // namespace
+
+OpTable gpu_table(FormatFamily family) {
+  return family == FormatFamily::ocp ? make_table<FormatFamily::ocp>() : make_table<FormatFamily::fnuz>();
+}
+
+}  // namespace octet::ops::gpu

@@ -1,0 +1,63 @@
+// Why a device that multiplies the formats of one family cannot run an op at its sizes and formats; null where it can.
+#pragma once
+
+#include "fp8/format_family.h"
+#include "ops/gpu/gpu_device.h"
+#include "ops/ops.h"
+
+namespace octet::ops::gpu {
+
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_dtype(DType dtype) {
+  const bool fnuz = dtype == DType::e4m3fnuz || dtype == DType::e5m2fnuz;
+  const bool ocp = dtype == DType::e4m3fn || dtype == DType::e5m2;
+  if (Family == fp8::FormatFamily::ocp && fnuz) return "the format is fnuz, and this device computes in OCP formats";
+  if (Family == fp8::FormatFamily::fnuz && ocp) return "the format is OCP's, and this device computes in fnuz formats";
+  return nullptr;
+}
+
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_format(const fp8::ScaleRule& rule) {
+  return refuse_dtype<Family>(dtype_of(rule.format()));
+}
+
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_gemm(const Gemm& op) {
+  for (const DType dtype : {op.a.dtype, op.b.dtype}) {
+    if (const char* foreign = refuse_dtype<Family>(dtype)) return foreign;
+  }
+  if (!op.is_fp8()) return nullptr;
+  if (op.a.axis == ScaleAxis::none || op.b.axis == ScaleAxis::none) return "codes come without scales";
+  // Rows of A are filled up to a multiple, as those of a single token are, but not where D is added to.
+  if (op.n % 16 != 0 || op.k % 16 != 0 || (op.accumulate && op.m % 16 != 0)) {
+    return "FP8 products take multiples of 16 only: of N, of K and of the tokens of a micro-batch";
+  }
+  const DType gradients = dtype_of(fp8::gradient_format(Family));
+  if (op.a.dtype == gradients && op.b.dtype == gradients) return "one side of an FP8 product must be e4m3";
+  return nullptr;
+}
+
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_cast(const Cast& op) {
+  return refuse_format<Family>(op.rule);
+}
+
+/// Of an op that leaves codes of columns.
+template <fp8::FormatFamily Family, typename Op>
+[[nodiscard]] const char* refuse_columns(const Op& op) {
+  return refuse_format<Family>(op.transposed.rule);
+}
+
+/// Of an op that leaves codes of rows of any length.
+template <fp8::FormatFamily Family, typename Op>
+[[nodiscard]] const char* refuse_rows_of_any_length(const Op& op) {
+  return op.codes.wanted ? refuse_format<Family>(op.codes.rule) : nullptr;
+}
+
+/// Of one whose rows a block must hold.
+template <fp8::FormatFamily Family, typename Op>
+[[nodiscard]] const char* refuse_rows(const Op& op) {
+  return op.dim > kLongestRow ? "rows are longer than 32768 elements" : refuse_rows_of_any_length<Family>(op);
+}
+
+}  // namespace octet::ops::gpu
