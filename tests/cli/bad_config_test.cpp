@@ -38,7 +38,7 @@ TEST_F(BadConfig, MissingFileOrKey) {
 TEST_F(BadConfig, UnknownChoice) {
   refuses(train("run", {"--recipe", "nonsense"}), {"nonsense", "bf16 or tensorwise or rowwise or rowwise_hp_wgrad"});
   refuses(train("run", {"--fp8-format", "nonsense"}), {"nonsense", "auto or ocp or fnuz"});
-  refuses(train("run", {"--device", "toaster"}), {"toaster", "the devices are cpu, cuda and cuda:N"});
+  refuses(train("run", {"--device", "toaster"}), {"toaster", "the devices are cpu, cuda, cuda:N, hip and hip:N"});
 }
 
 TEST_F(BadConfig, DeviceThatThisBuildLacksNamesWhatExists) {

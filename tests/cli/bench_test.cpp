@@ -148,7 +148,7 @@ TEST_F(Bench, AttentionCountsTheCausalHalf) {
 
 TEST_F(Bench, EveryMeasurementRefusesADeviceThatThereIsNot) {
   for (const char* what : {"quantize", "gemm", "attention", "step"}) {
-    refuses({"bench", what, kDebugModel, "--device", "tpu"}, {"no device \"tpu\"", "cpu, cuda and cuda:N"});
+    refuses({"bench", what, kDebugModel, "--device", "tpu"}, {"no device \"tpu\"", "cpu, cuda, cuda:N, hip and hip:N"});
   }
 }
 

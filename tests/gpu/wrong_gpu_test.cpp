@@ -20,7 +20,7 @@ TEST_F(WrongGpu, NoSuchIndex) {
   refuses(train("run", {"--device", "cuda:1"}), {"there is no cuda:1", "/driver/libcuda.so.1", "one GPU, cuda:0"});
   set_environment("OCTET_STANDIN_GPUS", "2");
   refuses(train("run", {"--device", "cuda:2"}), {"there is no cuda:2", "2 GPUs, cuda:0 to cuda:1"});
-  refuses(train("run", {"--device", "cuda:x"}), {"there is no device \"cuda:x\"", "cpu, cuda and cuda:N"});
+  refuses(train("run", {"--device", "cuda:x"}), {"there is no device \"cuda:x\"", "cpu, cuda, cuda:N, hip and hip:N"});
   refuses(train("run", {"--device", "cuda:-1"}), {"there is no cuda:-1"});
   succeed(train("run", {"--device", "cuda:1"}));
 }
