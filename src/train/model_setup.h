@@ -13,8 +13,8 @@
 
 namespace octet {
 
-/// "cpu", "cuda" or "hip" (the first GPU), "cuda:N" or "hip:N". `threads` are the CPU's; 0 takes every core. UserError for another name
-/// or a device that cannot be used; the message says why. `gpu` is of no meaning to a CPU.
+/// "cpu", "cuda" or "hip" (the first GPU), "cuda:N" or "hip:N". `threads` are the CPU's; 0 takes every core. UserError
+/// for another name or a device that cannot be used; the message says why. `gpu` is of no meaning to a CPU.
 [[nodiscard]] std::unique_ptr<ops::Backend> open_device(const std::string& name, int threads = 0,
                                                         const ops::GpuOptions& gpu = {});
 [[nodiscard]] std::unique_ptr<ops::Backend> make_backend(const Config& config);
