@@ -25,10 +25,6 @@ class MemoryKernels : public testing::TestWithParam<Generation> {
   Gpu gpu_{"memory", GetParam()};
 };
 
-constexpr LaunchConfig blocks(u32 count) {
-  return {{count, 1, 1}, {256, 1, 1}, 0};
-}
-
 /// Whether the program has an instruction that begins so.
 bool has_instruction(const Program& program, const std::string& begin) {
   for (u32 number = 0; number < program.instructions().size(); ++number) {
@@ -124,7 +120,10 @@ TEST_P(MemoryKernels, AtomicsOfAllWidths) {
   const u64 sums = gpu_.upload(std::vector<std::int64_t>{0, -1000, 0}, "sums");
   const u64 extremes = gpu_.upload(std::vector<double>{0, 1e9, -1e9}, "extremes");
   const u64 total = gpu_.upload(std::vector<float>(4), "total");
-  gpu_.launch("reduce_by_atomics", blocks(4), gpu_.upload(values, "values"), sums, extremes, total);
+  std::vector<double> doubles;
+  for (const u32 value : values) doubles.push_back(value * 0.25 - 100);
+  gpu_.launch("reduce_by_atomics", blocks(4), gpu_.upload(values, "values"), gpu_.upload(doubles, "doubles"), sums,
+              extremes, total);
   std::vector<std::int64_t> expected{0, -1000, 0};
   std::vector<double> expected_extremes{0, 1e9, -1e9};
   std::vector<float> expected_total(4);
@@ -133,10 +132,10 @@ TEST_P(MemoryKernels, AtomicsOfAllWidths) {
     expected[0] += value << 20;
     expected[1] = std::max(expected[1], value - 500);
     expected[2] ^= value << 30;
-    expected_extremes[0] += static_cast<double>(value) * 0.5;
-    expected_extremes[1] = std::min(expected_extremes[1], static_cast<double>(value) - 0.25);
-    expected_extremes[2] = std::max(expected_extremes[2], static_cast<double>(value) - 0.25);
-    expected_total[i / 256] += static_cast<float>(value);  // exact in any order
+    expected_extremes[0] += doubles[i];  // exact in any order
+    expected_extremes[1] = std::min(expected_extremes[1], doubles[i]);
+    expected_extremes[2] = std::max(expected_extremes[2], doubles[i]);
+    expected_total[i / 256] += static_cast<float>(value);
   }
   EXPECT_EQ(gpu_.download<std::int64_t>(sums, 3), expected);
   EXPECT_EQ(gpu_.download<double>(extremes, 3), expected_extremes);

@@ -50,7 +50,7 @@ TEST(SpecialRegisters, SettingModeToWhatItIsHasNoEffect) {
   EXPECT_NE(refusal("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), 1").find("sets FP_ROUND of MODE"), std::string::npos);
   EXPECT_NE(refusal("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1").find("sets FP16_OVFL of MODE"),
             std::string::npos);
-  one.s(3) = 0x1F5;
+  one.s(3) = 0x1D5;
   EXPECT_NE(refusal("s_setreg_b32 hwreg(HW_REG_MODE), s3").find("sets FP_ROUND, FP_DENORM, IEEE of MODE"),
             std::string::npos)
       << refusal("s_setreg_b32 hwreg(HW_REG_MODE), s3");

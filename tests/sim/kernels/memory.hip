@@ -7,8 +7,11 @@ using Resource = __amdgpu_buffer_rsrc_t;
 DEVICE Resource buffer(const void* base, u32 bytes) {
   return __builtin_amdgcn_make_buffer_rsrc(const_cast<void*>(base), 0, bytes, 0x27000);
 }
-using InGlobal = const __attribute__((address_space(1))) void*;
+using InGlobal = __attribute__((address_space(1))) void*;
 using InLds = __attribute__((address_space(3))) void*;
+DEVICE InGlobal in_global(const void* pointer) {
+  return (InGlobal) const_cast<void*>(pointer);
+}
 DEVICE InLds in_lds(void* pointer) {
   return (InLds)pointer;
 }
@@ -36,7 +39,7 @@ KERNEL count_by_buffer(const u32* values, u32* histogram, u32 bins) {
 KERNEL reverse_through_lds(const u32* values, u32* out) {
   alignas(16) SHARED u32 tile[256];
   const u32 wave = __builtin_amdgcn_readfirstlane(thread() / 64);
-  __builtin_amdgcn_global_load_lds((InGlobal)(values + global_thread()), in_lds(tile + 64 * wave), 4, 0, 0);
+  __builtin_amdgcn_global_load_lds(in_global(values + global_thread()), in_lds(tile + 64 * wave), 4, 0, 0);
   __builtin_amdgcn_s_waitcnt(0);
   barrier();
   out[global_thread()] = tile[255 - thread()];
@@ -87,15 +90,16 @@ KERNEL give_up(const u32* values) {
 }
 
 /// Sums and extremes by atomics of all widths: 32 and 64 bits, integers and floats.
-KERNEL reduce_by_atomics(const u32* values, u64* sums, double* extremes, float* total) {
+KERNEL reduce_by_atomics(const u32* values, const double* doubles, u64* sums, double* extremes, float* total) {
   const u32 value = values[global_thread()];
+  const double wide = doubles[global_thread()];
   __hip_atomic_fetch_add(&sums[0], static_cast<u64>(value) << 20, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   __hip_atomic_fetch_max(reinterpret_cast<long*>(&sums[1]), static_cast<long>(value) - 500, __ATOMIC_RELAXED,
                          __HIP_MEMORY_SCOPE_AGENT);
   __hip_atomic_fetch_xor(&sums[2], static_cast<u64>(value) << 30, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  __builtin_amdgcn_global_atomic_fadd_f64((__attribute__((address_space(1))) double*)&extremes[0], value * 0.5);
-  __builtin_amdgcn_global_atomic_fmin_f64((__attribute__((address_space(1))) double*)&extremes[1], value - 0.25);
-  __builtin_amdgcn_global_atomic_fmax_f64((__attribute__((address_space(1))) double*)&extremes[2], value - 0.25);
+  __builtin_amdgcn_global_atomic_fadd_f64((__attribute__((address_space(1))) double*)&extremes[0], wide);
+  __builtin_amdgcn_global_atomic_fmin_f64((__attribute__((address_space(1))) double*)&extremes[1], wide);
+  __builtin_amdgcn_global_atomic_fmax_f64((__attribute__((address_space(1))) double*)&extremes[2], wide);
   SHARED float of_block;
   if (thread() == 0) of_block = 0;
   barrier();
@@ -105,14 +109,15 @@ KERNEL reduce_by_atomics(const u32* values, u64* sums, double* extremes, float* 
 }
 
 #if defined(__gfx950__)
-using u32x2_in_lds = __attribute__((address_space(3))) __attribute__((ext_vector_type(2))) int*;
+using i32x2 = int __attribute__((vector_size(8)));
 /// out[c][r] = values[r][c] for a matrix of bytes of 32 rows and 16 columns: each group of 16 lanes transposes 8 rows.
 KERNEL transpose_bytes(const u8* values, u8* out) {
   alignas(16) SHARED u8 tile[512];
   const u32 i = lane();
   for (u32 k = 0; k < 8; ++k) tile[8 * i + k] = values[8 * i + k];
   barrier();
-  const auto column = __builtin_amdgcn_ds_read_tr8_b64_v2i32((u32x2_in_lds)in_lds(tile + 8 * i));
+  const auto column =
+      __builtin_amdgcn_ds_read_tr8_b64_v2i32((__attribute__((address_space(3))) i32x2*)in_lds(tile + 8 * i));
   for (u32 k = 0; k < 8; ++k) {
     out[i % 16 * 32 + i / 16 * 8 + k] = static_cast<u8>(static_cast<u32>(column[k / 4]) >> (8 * (k % 4)));
   }
@@ -122,7 +127,7 @@ KERNEL transpose_bytes(const u8* values, u8* out) {
 KERNEL reverse_wide_through_lds(const u32x4* values, u32x4* out) {
   alignas(16) SHARED u32x4 tile[256];
   const u32 wave = __builtin_amdgcn_readfirstlane(thread() / 64);
-  __builtin_amdgcn_global_load_lds((InGlobal)(values + global_thread()), in_lds(tile + 64 * wave), 16, 0, 0);
+  __builtin_amdgcn_global_load_lds(in_global(values + global_thread()), in_lds(tile + 64 * wave), 16, 0, 0);
   __builtin_amdgcn_s_waitcnt(0);
   barrier();
   out[global_thread()] = tile[255 - thread()];
