@@ -117,28 +117,34 @@ TEST_P(MemoryKernels, AKernelThatGivesUpIsAFault) {
 
 TEST_P(MemoryKernels, AtomicsOfAllWidths) {
   const std::vector<u32> values = numbers(1024, 1000);
-  const u64 sums = gpu_.upload(std::vector<std::int64_t>{0, -1000, 0}, "sums");
-  const u64 extremes = gpu_.upload(std::vector<double>{0, 1e9, -1e9}, "extremes");
-  const u64 total = gpu_.upload(std::vector<float>(4), "total");
   std::vector<double> doubles;
   for (const u32 value : values) doubles.push_back(value * 0.25 - 100);
-  gpu_.launch("reduce_by_atomics", blocks(4), gpu_.upload(values, "values"), gpu_.upload(doubles, "doubles"), sums,
-              extremes, total);
-  std::vector<std::int64_t> expected{0, -1000, 0};
-  std::vector<double> expected_extremes{0, 1e9, -1e9};
+  std::vector<std::int64_t> sums;
+  std::vector<double> extremes;
+  for (u32 remainder = 0; remainder < 4; ++remainder) {
+    sums.insert(sums.end(), {0, -1000, 0});
+    extremes.insert(extremes.end(), {0, 1e9, -1e9});
+  }
+  const u64 sums_at = gpu_.upload(sums, "sums");
+  const u64 extremes_at = gpu_.upload(extremes, "extremes");
+  const u64 total = gpu_.upload(std::vector<float>(4), "total");
+  gpu_.launch("reduce_by_atomics", blocks(4), gpu_.upload(values, "values"), gpu_.upload(doubles, "doubles"), sums_at,
+              extremes_at, total);
   std::vector<float> expected_total(4);
   for (u32 i = 0; i < values.size(); ++i) {
     const std::int64_t value = values[i];
-    expected[0] += value << 20;
-    expected[1] = std::max(expected[1], value - 500);
-    expected[2] ^= value << 30;
-    expected_extremes[0] += doubles[i];  // exact in any order
-    expected_extremes[1] = std::min(expected_extremes[1], doubles[i]);
-    expected_extremes[2] = std::max(expected_extremes[2], doubles[i]);
+    std::int64_t* sum = &sums[values[i] % 4 * 3];
+    double* extreme = &extremes[values[i] % 4 * 3];
+    sum[0] += value << 20;
+    sum[1] = std::max(sum[1], value - 500);
+    sum[2] ^= value << 30;
+    extreme[0] += doubles[i];  // exact in any order
+    extreme[1] = std::min(extreme[1], doubles[i]);
+    extreme[2] = std::max(extreme[2], doubles[i]);
     expected_total[i / 256] += static_cast<float>(value);
   }
-  EXPECT_EQ(gpu_.download<std::int64_t>(sums, 3), expected);
-  EXPECT_EQ(gpu_.download<double>(extremes, 3), expected_extremes);
+  EXPECT_EQ(gpu_.download<std::int64_t>(sums_at, 12), sums);
+  EXPECT_EQ(gpu_.download<double>(extremes_at, 12), extremes);
   EXPECT_EQ(gpu_.download<float>(total, 4), expected_total);
 }
 

@@ -73,8 +73,7 @@ KERNEL choose_by_pointer(u32* words, const u32* choices, u32* out) {
   out[i] = *read;
 }
 
-/// What a wave reads of its clock before and after some work, which must have grown; MODE; the lanes that count
-/// themselves in LDS.
+/// How far a wave's clock gets over an instruction, and MODE.
 KERNEL read_state(u32* out) {
   const u64 begin = __builtin_amdgcn_s_memtime();
   __builtin_amdgcn_s_sleep(1);
@@ -89,17 +88,20 @@ KERNEL give_up(const u32* values) {
   if (values[global_thread()] == 13) __builtin_trap();
 }
 
-/// Sums and extremes by atomics of all widths: 32 and 64 bits, integers and floats.
+/// Sums and extremes by atomics of all widths, of values apart by their remainders by 4: addresses that differ between
+/// lanes, as the compiler reduces those that do not by itself. Three sums and three extremes for each remainder.
 KERNEL reduce_by_atomics(const u32* values, const double* doubles, u64* sums, double* extremes, float* total) {
   const u32 value = values[global_thread()];
   const double wide = doubles[global_thread()];
-  __hip_atomic_fetch_add(&sums[0], static_cast<u64>(value) << 20, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  __hip_atomic_fetch_max(reinterpret_cast<long*>(&sums[1]), static_cast<long>(value) - 500, __ATOMIC_RELAXED,
+  u64* const sum = sums + value % 4 * 3;
+  auto* const extreme = (__attribute__((address_space(1))) double*)(extremes + value % 4 * 3);
+  __hip_atomic_fetch_add(sum, static_cast<u64>(value) << 20, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  __hip_atomic_fetch_max(reinterpret_cast<long*>(sum + 1), static_cast<long>(value) - 500, __ATOMIC_RELAXED,
                          __HIP_MEMORY_SCOPE_AGENT);
-  __hip_atomic_fetch_xor(&sums[2], static_cast<u64>(value) << 30, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  __builtin_amdgcn_global_atomic_fadd_f64((__attribute__((address_space(1))) double*)&extremes[0], wide);
-  __builtin_amdgcn_global_atomic_fmin_f64((__attribute__((address_space(1))) double*)&extremes[1], wide);
-  __builtin_amdgcn_global_atomic_fmax_f64((__attribute__((address_space(1))) double*)&extremes[2], wide);
+  __hip_atomic_fetch_xor(sum + 2, static_cast<u64>(value) << 30, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  __builtin_amdgcn_global_atomic_fadd_f64(extreme, wide);
+  __builtin_amdgcn_global_atomic_fmin_f64(extreme + 1, wide);
+  __builtin_amdgcn_global_atomic_fmax_f64(extreme + 2, wide);
   SHARED float of_block;
   if (thread() == 0) of_block = 0;
   barrier();
