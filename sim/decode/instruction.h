@@ -23,6 +23,12 @@ inline constexpr int kFirstAccumulator = 256;
 inline constexpr int kFirstStaging = 512;
 inline constexpr int kVectorRows = kFirstStaging + 4;
 
+/// Apertures of flat addresses: 4 GiB that are the workgroup's LDS, and 4 GiB that are the lane's scratch. Hardware
+/// leaves the choice to the driver; no allocation of the simulator or of a host's process lies as high.
+inline constexpr std::uint64_t kPrivateBase = std::uint64_t{1} << 48;
+inline constexpr std::uint64_t kSharedBase = std::uint64_t{2} << 48;
+inline constexpr std::uint64_t kApertureBytes = std::uint64_t{1} << 32;
+
 enum class Bank : std::uint8_t { none, scalar, vector, literal };
 
 /// One operand. `none` is "off", "null", or no operand at all.
@@ -49,6 +55,7 @@ inline constexpr std::uint32_t kTruthTable = 64;      ///< bitop3
 inline constexpr std::uint32_t kMatrix = 128;         ///< cbsz, abid, blgp
 inline constexpr std::uint32_t kByteSelection = 256;  ///< src0_sel obeyed by the function itself
 inline constexpr std::uint32_t kSwizzle = 512;        ///< offset:swizzle(...)
+inline constexpr std::uint32_t kBuffer = 1U << 16;    ///< offen, idxen
 }  // namespace modifier
 
 /// DPP: from which lane the first source comes. `control` is the 9-bit field of the encoding.
@@ -84,6 +91,8 @@ struct Instruction {
   std::uint8_t truth_table = 0;
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;
   std::int32_t offset = 0, offset1 = 0;
+  bool sc0 = false;                   ///< of atomics: the old value is returned
+  bool offen = false, idxen = false;  ///< a buffer's offset, its index, come from VGPRs
   Dpp dpp{};
   Sdwa sdwa{};
 

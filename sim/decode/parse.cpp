@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/decode/hardware_registers.h"
+
 namespace octet::sim {
 namespace {
 
@@ -96,8 +98,25 @@ std::optional<Operand> register_operand(std::string_view text) {
   return operand;
 }
 
+/// What stands for a number: hwreg(HW_REG_MODE, 0, 4) for its encoding, and the bounds of apertures, which are 64 bits
+/// wide; what 32-bit operands read of them is not modelled.
+std::optional<std::uint64_t> named_literal(std::string_view text, bool is_wide) {
+  struct Bound {
+    std::string_view name;
+    std::uint64_t address;
+  };
+  constexpr std::array<Bound, 4> kBounds{{{"src_shared_base", kSharedBase},
+                                          {"src_shared_limit", kSharedBase + kApertureBytes - 1},
+                                          {"src_private_base", kPrivateBase},
+                                          {"src_private_limit", kPrivateBase + kApertureBytes - 1}}};
+  for (const Bound& bound : kBounds) {
+    if (is_wide && text == bound.name) return bound.address;
+  }
+  return parse_hardware_register(text);
+}
+
 /// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5".
-std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, bool sign_extends) {
+std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, std::string_view mnemonic) {
   Operand modified;
   if (text == "off") return modified;
   if (text.starts_with("sext(") && text.ends_with(')')) {
@@ -111,7 +130,12 @@ std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, bo
     return literal;
   }
   if (const auto value = integer(text)) {
+    const bool sign_extends = mnemonic.ends_with("_i64");
     literal.literal = static_cast<std::uint64_t>(sign_extends ? static_cast<std::int32_t>(*value) : *value);
+    return literal;
+  }
+  if (const auto value = named_literal(text, mnemonic.ends_with("64"))) {
+    literal.literal = *value;
     return literal;
   }
   if (text.starts_with('-')) {
@@ -200,8 +224,14 @@ std::optional<std::int32_t> swizzle(std::string_view macro) {
 }
 
 bool memory_modifier(std::string_view name, std::string_view value, Instruction& instruction) {
+  if (name == "offen" || name == "idxen") {
+    instruction.used |= modifier::kBuffer;
+    (name == "offen" ? instruction.offen : instruction.idxen) = true;
+    return value.empty();
+  }
   if (name == "sc0" || name == "sc1" || name == "nt") {
     instruction.used |= modifier::kCache;
+    instruction.sc0 = instruction.sc0 || name == "sc0";
     return value.empty();
   }
   if (name == "offset" && value.starts_with("swizzle(")) {
@@ -372,8 +402,12 @@ Parsed parse(std::string_view text) {
   const FloatWidth width = width_of_literals(mnemonic);
   Instruction& instruction = parsed.instruction;
   for (const std::string_view token : tokens(text.substr(blank))) {
+    if (token == "lds") {
+      parsed.mnemonic += "_lds";
+      continue;
+    }
     if (parse_modifier(token, parsed)) continue;
-    const auto operand = parse_operand(token, width, mnemonic.ends_with("_i64"));
+    const auto operand = parse_operand(token, width, mnemonic);
     if (!operand || instruction.operand_count == instruction.operands.size()) {
       if (parsed.unknown.empty()) parsed.unknown = std::string(token);
       continue;

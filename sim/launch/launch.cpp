@@ -120,6 +120,7 @@ void Workgroup::prepare(std::size_t number, const Extent& id) {
   wave.status = Status::running;
   wave.next = task_.entry;
   wave.number = static_cast<std::uint32_t>(number);
+  wave.clock = 0;
   wave.lds = lds_;
   wave.scratch_bytes = task_.kernel.scratch_bytes;
   const std::size_t of_wave = std::size_t{wave.scratch_bytes} * kLanes;
@@ -142,6 +143,7 @@ void Workgroup::run_wave(std::size_t number, const Extent& id) {
       if (wave.next >= instructions.size()) throw Failure("runs past the end of the code");
       instruction = &instructions[wave.next++];
       ++executed_[instruction->number];
+      ++wave.clock;
       instruction->execute(wave, *instruction);
     }
   } catch (const Failure& failure) {

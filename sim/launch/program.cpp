@@ -83,7 +83,7 @@ void Program::decode() {
     Parsed parsed = parse(text.text);
     const std::optional<Found> found = find_row(parsed.mnemonic, object_.generation);
     const bool is_atomic = found && found->family == Family::atomic;
-    ordered_.push_back(is_atomic && (found->row->order_matters || parsed.instruction.operand_count == 4));
+    ordered_.push_back(is_atomic && (found->row->order_matters || parsed.instruction.sc0));
     families_.push_back(found ? found->family : Family::control);
     Instruction instruction = bind(std::move(parsed), object_.generation, inners_);
     instruction.number = number;

@@ -51,8 +51,14 @@ void swap_address(Wave& wave, const Instruction& instruction) {
   jump(wave, target);
 }
 
+/// What a kernel calls when it gives up: __builtin_trap(), abort(), a failed assertion.
+void trap(Wave& /*wave*/, const Instruction& instruction) {
+  throw Failure("the kernel stops itself by trap {}", instruction.operands[0].literal);
+}
+
 constexpr std::array kRows = std::to_array<Row>({
     {"s_endpgm", end_program},
+    {"s_trap", trap},
     {"s_barrier", barrier},
     {"s_branch", branch_if<[](const Wave&) { return true; }>},
     {"s_cbranch_scc0", branch_if<[](const Wave& wave) { return !wave.scc; }>},
@@ -71,6 +77,8 @@ constexpr std::array kRows = std::to_array<Row>({
     {"s_icache_inv", nothing},
     {"s_dcache_inv", nothing},
     {"s_dcache_wb", nothing},
+    {"s_dcache_inv_vol", nothing},
+    {"s_dcache_wb_vol", nothing},
     {"buffer_wbl2", nothing, modifier::kCache},
     {"buffer_inv", nothing, modifier::kCache},
 });

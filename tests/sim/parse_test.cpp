@@ -84,6 +84,34 @@ TEST(Parse, Modifiers) {
   EXPECT_EQ(matrix.blgp, 2);
 }
 
+TEST(Parse, Buffers) {
+  const Parsed load = parse("buffer_load_dwordx2 v[4:5], v[0:1], s[8:11], s3 idxen offen offset:4095 sc0 nt");
+  EXPECT_EQ(load.mnemonic, "buffer_load_dwordx2");
+  EXPECT_EQ(load.instruction.operand_count, 4);
+  EXPECT_EQ(load.instruction.operands[2].dwords, 4);
+  EXPECT_TRUE(load.instruction.offen && load.instruction.idxen && load.instruction.sc0);
+  EXPECT_EQ(load.instruction.used, modifier::kOffset | modifier::kCache | modifier::kBuffer);
+  const Parsed plain = parse("buffer_load_dword v5, off, s[8:11], 0 nt sc1");
+  EXPECT_FALSE(plain.instruction.offen || plain.instruction.idxen || plain.instruction.sc0);
+  EXPECT_EQ(plain.instruction.operands[1].bank, Bank::none);
+  const Parsed to_lds = parse("buffer_load_dword v1, s[8:11], m0 offen offset:16 lds");
+  EXPECT_EQ(to_lds.mnemonic, "buffer_load_dword_lds");
+  EXPECT_EQ(to_lds.instruction.operands[2].index, kM0);
+  EXPECT_EQ(to_lds.unknown, "");
+}
+
+TEST(Parse, NamesThatStandForNumbers) {
+  const auto literal = [](const std::string& text) { return only_source(text).literal; };
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_shared_base"), kSharedBase);
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_private_base"), kPrivateBase);
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_shared_limit"), kSharedBase + 0xFFFF'FFFFU);
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_private_limit"), kPrivateBase + 0xFFFF'FFFFU);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(HW_REG_MODE)"), 1U | 31U << 11);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(HW_REG_XCC_ID, 3, 7)"), 20U | 3U << 6 | 6U << 11);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(HW_REG_HW_ID, 8, 4)"), 4U | 8U << 6 | 3U << 11);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(63, 31, 1)"), 63U | 31U << 6);
+}
+
 TEST(Parse, Dpp) {
   EXPECT_EQ(parse("v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xa bank_mask:0x5").instruction.dpp.control, 0xB1);
   const Dpp masked = parse("v_mov_b32_dpp v0, v1 row_shr:15 row_mask:0xa bank_mask:0x5 bound_ctrl:1").instruction.dpp;
@@ -108,12 +136,29 @@ TEST(Parse, Swizzles) {
 }
 
 TEST(Parse, WhatIsNotUnderstoodIsNamed) {
-  for (const char* text :
-       {"v_add_u32_e32 v0, v1, v256", "v_add_u32_e32 v0, v1, x7", "v_mov_b32_e32 v0, v1 shiny:1",
-        "v_mov_b32_dpp v0, v1 row_shr:16", "v_mov_b32_sdwa v0, v1 src0_sel:BYTE_4", "v_add_f32_e64 v0, v1, v2 mul:3",
-        "s_mov_b64 s[0:1], src_shared_base", "s_mov_b32 s0, s103", "v_mov_b64_e32 v[0:1], v[3:2]",
-        "v_mov_b32_e32 v0, 0x", "v_mov_b32_e32 v0, 1.5x", "ds_swizzle_b32 v0, v1 offset:swizzle(TURN,1)",
-        "x a, b, c, d, e, f, g", "v_mov_b32 v0, []"}) {
+  for (const char* text : {"v_add_u32_e32 v0, v1, v256",
+                           "v_add_u32_e32 v0, v1, x7",
+                           "v_mov_b32_e32 v0, v1 shiny:1",
+                           "v_mov_b32_dpp v0, v1 row_shr:16",
+                           "v_mov_b32_sdwa v0, v1 src0_sel:BYTE_4",
+                           "v_add_f32_e64 v0, v1, v2 mul:3",
+                           "s_mov_b64 s[0:1], src_pops_exiting_wave_id",
+                           "s_mov_b32 s0, src_shared_base",
+                           "s_mov_b32 s0, s103",
+                           "v_mov_b64_e32 v[0:1], v[3:2]",
+                           "v_mov_b32_e32 v0, 0x",
+                           "v_mov_b32_e32 v0, 1.5x",
+                           "ds_swizzle_b32 v0, v1 offset:swizzle(TURN,1)",
+                           "s_getreg_b32 s0, hwreg(HW_REG_LDS_ALLOC)",
+                           "s_getreg_b32 s0, hwreg(64)",
+                           "s_getreg_b32 s0, hwreg(1, 32, 1)",
+                           "s_getreg_b32 s0, hwreg(1, 0)",
+                           "s_getreg_b32 s0, hwreg(1, 0, 0)",
+                           "s_getreg_b32 s0, hwreg(1, 0, 33)",
+                           "s_getreg_b32 s0, hwreg()",
+                           "buffer_load_dword v5, v0, s[8:11], 0 offen:1",
+                           "x a, b, c, d, e, f, g",
+                           "v_mov_b32 v0, []"}) {
     EXPECT_NE(parse(text).unknown, "") << text;
   }
 }
