@@ -1,5 +1,5 @@
-// Syntax: LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers". Numbers of registers: AMD Instinct MI300
-// ISA, "Scalar Operands".
+// Syntax: LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers". Numbers of registers: AMD CDNA4 ISA, 5.2
+// "Scalar ALU Operands", table 13.
 #include "sim/decode/parse.h"
 
 #include <array>
@@ -219,8 +219,6 @@ bool arithmetic_modifier(std::string_view name, std::string_view value, Instruct
   if (name == "clamp" || name == "mul" || name == "div") {
     instruction.used |= modifier::kOutput;
     if (name == "clamp") instruction.clamp = true;
-    if (name == "mul") instruction.output_factor = value == "4" ? 4 : 2;
-    if (name == "div") instruction.output_factor = 0.5;
     return name == "clamp" ? value.empty() : value == "2" || (value == "4" && name == "mul");
   }
   if (name == "op_sel") {

@@ -116,8 +116,11 @@ std::uint64_t Program::address(std::uint32_t number) const {
 }
 
 std::uint32_t Program::entry(const Kernel& kernel) const {
-  const std::uint32_t number = code_.number[(kernel.entry - object_.code_begin) / 4];
-  if (number == CodeMap::kNoInstruction) throw Failure("kernel {} begins within an instruction", kernel.name);
+  // Firmware that preloads arguments skips what would do so instead: LLVM, "Preloaded Kernel Arguments".
+  const std::uint64_t skipped = kernel.initial.preloaded_dwords > 0 ? 256 : 0;
+  const std::uint64_t dword = (kernel.entry + skipped - object_.code_begin) / 4;
+  const std::uint32_t number = dword < code_.number.size() ? code_.number[dword] : CodeMap::kNoInstruction;
+  if (number == CodeMap::kNoInstruction) throw Failure("kernel {} begins where no instruction does", kernel.name);
   return number;
 }
 

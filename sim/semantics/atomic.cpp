@@ -1,4 +1,4 @@
-// Atomic instructions on global memory. AMD Instinct MI300 ISA, "Flat Memory Instructions" and "Instructions": FLAT,
+// Atomic instructions on global memory. AMD CDNA4 ISA, 9.2 "Float Memory Atomics", 10.3.1 "Atomics"; 12.15 FLAT,
 // Scratch and Global. Operands: [old value,] address, data, scalar address.
 #include <algorithm>
 #include <array>

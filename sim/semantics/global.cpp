@@ -1,5 +1,5 @@
-// Loads and stores of global memory, and flat ones, which may reach only that. AMD Instinct MI300 ISA, "Flat Memory
-// Instructions" and "Instructions": FLAT, Scratch and Global.
+// Loads and stores of global memory, and flat ones, which may reach only that. AMD CDNA4 ISA, 10 "Flat Memory
+// Instructions"; 12.15 FLAT, Scratch and Global.
 #include <array>
 #include <cstdint>
 

@@ -8,8 +8,8 @@
 
 namespace octet::sim {
 
-/// AMD Instinct MI300 ISA, "Flat Memory Instructions": a 64-bit address in a pair of VGPRs, or with a scalar address a
-/// 32-bit offset in one VGPR; both plus the instruction's offset.
+/// AMD CDNA4 ISA, 10.4 "Global": a 64-bit address in a pair of VGPRs, or with a scalar address a 32-bit offset in one
+/// VGPR; both plus the instruction's offset.
 class GlobalSpace {
  public:
   static constexpr Space kSpace = Space::global;

@@ -1,5 +1,5 @@
-// The workgroup's shared memory, and permutations of lanes that its hardware does. AMD Instinct MI300 ISA, "Data Share
-// Operations" and "Instructions": LDS and GDS.
+// The workgroup's shared memory, and permutations of lanes that its hardware does. AMD CDNA4 ISA, 11 "Data Share
+// Operations"; 12.12 LDS. Accesses outside are faults here; hardware drops such writes and reads 0 (3.6.1).
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -136,6 +136,7 @@ std::size_t swizzle_source(u32 pattern, std::size_t lane) {
 }
 
 void swizzle(Wave& wave, const Instruction& instruction) {
+  if (instruction.offset >= 0xC000) throw Failure("the patterns FFT and rotate are not implemented");
   Lanes buffer;
   const Lanes& data = read_lanes(wave, instruction.operands[1], 0, buffer);
   const std::uint64_t exec = wave.exec();

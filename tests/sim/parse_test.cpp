@@ -70,8 +70,8 @@ TEST(Parse, Modifiers) {
   EXPECT_EQ(packed.neg_hi, 4);
   const Instruction output = parse("v_add_f32_e64 v0, v1, v2 clamp mul:4").instruction;
   EXPECT_TRUE(output.clamp);
-  EXPECT_EQ(output.output_factor, 4);
-  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:2").instruction.output_factor, 0.5F);
+  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:2").instruction.used, modifier::kOutput);
+  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:4").unknown, "div:4");
   const Instruction memory = parse("global_load_dword v0, v1, s[2:3] offset:-16 sc0 nt sc1").instruction;
   EXPECT_EQ(memory.offset, -16);
   EXPECT_EQ(memory.used, modifier::kOffset | modifier::kCache);
