@@ -37,7 +37,7 @@ class ArithmeticKernels : public testing::TestWithParam<Generation> {
   std::mt19937_64 engine_{11};
 };
 
-constexpr LaunchConfig blocks(u32 count) {
+constexpr LaunchConfig in_blocks(u32 count) {
   return {{count, 1, 1}, {256, 1, 1}, 0};
 }
 
@@ -89,7 +89,7 @@ TEST_P(ArithmeticKernels, QuotientsOfFloatsAreRoundedAsIeee754Asks) {
   }
   Gpu gpu("basics", GetParam());
   const u64 quotients = gpu.upload(std::vector<float>(kCount), "quotients");
-  gpu.launch("divide", blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), quotients, kCount);
+  gpu.launch("divide", in_blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), quotients, kCount);
   const auto got = gpu.download<float>(quotients, kCount);
   for (u32 i = 0; i < kCount; ++i) {
     const float expected = a[i] / b[i];
@@ -149,7 +149,7 @@ TEST_P(ArithmeticKernels, WideIntegers) {
   }
   Gpu gpu("arithmetic", GetParam());
   const u64 out = gpu.upload(std::vector<u64>(std::size_t{kCount} * 16), "out");
-  gpu.launch("wide_integers", blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), out, kCount);
+  gpu.launch("wide_integers", in_blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), out, kCount);
   const auto got = gpu.download<u64>(out, std::size_t{kCount} * 16);
   for (std::size_t i = 0; i < kCount; ++i) {
     const std::array<u64, 16> expected = wide_reference(a[i], b[i]);
@@ -159,13 +159,20 @@ TEST_P(ArithmeticKernels, WideIntegers) {
   }
 }
 
+TEST_P(ArithmeticKernels, PreloadedArgumentsNeedNoCodeThatLoadsThem) {
+  const Gpu gpu("arithmetic", GetParam());
+  const Kernel& kernel = gpu.program().object().kernel("wide_integers");
+  ASSERT_GE(kernel.initial.preloaded_dwords, 7U);  // three addresses and a count
+  EXPECT_EQ(gpu.program().address(gpu.program().entry(kernel)), kernel.entry + 256);
+}
+
 u32 walk(std::array<u32, 16>& table, u32 steps) {
-  std::array<u32, 8> visits{};
+  std::array<u32, 24> visits{};
   u32 at = 0;
   for (u32 k = 0; k < steps; ++k) {
     at = table[at] % 16;
     table[at] += k;
-    visits[at % 8] += at;
+    visits[(at + k) % 24] += at;
   }
   u32 sum = 0;
   for (const u32 visit : visits) sum = sum * 31 + visit;
@@ -177,9 +184,9 @@ TEST_P(ArithmeticKernels, ACallHasItsOwnFrameInScratch) {
   for (u32& entry : values) entry = static_cast<u32>(bits());
   Gpu gpu("arithmetic", GetParam());
   const Kernel& kernel = gpu.program().object().kernel("call_with_scratch");
-  ASSERT_GE(kernel.scratch_bytes, 4U * (16 + 8));  // both frames
+  ASSERT_GE(kernel.scratch_bytes, 4U * (16 + 24));  // both frames
   const u64 out = gpu.upload(std::vector<u32>(512), "out");
-  gpu.launch("call_with_scratch", blocks(2), gpu.upload(values, "values"), out);
+  gpu.launch("call_with_scratch", in_blocks(2), gpu.upload(values, "values"), out);
   const auto got = gpu.download<u32>(out, 512);
   for (u32 i = 0; i < 512; ++i) {
     std::array<u32, 16> table{};
@@ -213,7 +220,7 @@ TEST_P(ArithmeticKernels, AtomicsInLds) {
   const u64 words = gpu.upload(std::vector<u32>(72), "words");
   const u64 tickets = gpu.upload(std::vector<u32>(256), "tickets");
   const u64 exchanged = gpu.upload(std::vector<u32>(256), "exchanged");
-  gpu.launch("lds_atomics", blocks(1), gpu.upload(values, "values"), words, tickets, exchanged);
+  gpu.launch("lds_atomics", in_blocks(1), gpu.upload(values, "values"), words, tickets, exchanged);
   const auto got = gpu.download<u32>(words, 72);
   for (std::size_t k = 0; k < 72; ++k) EXPECT_EQ(got[k], expected[k / 8][k % 8]) << k / 8 << ", " << k % 8;
 
@@ -243,7 +250,7 @@ TEST_P(ArithmeticKernels, SumsOfWavesByDpp) {
   for (u32& value : values) value = static_cast<u32>(bits());
   Gpu gpu("arithmetic", GetParam());
   const u64 sums = gpu.upload(std::vector<u32>(512 * 5), "sums");
-  gpu.launch("sum_waves", blocks(2), gpu.upload(values, "values"), sums);
+  gpu.launch("sum_waves", in_blocks(2), gpu.upload(values, "values"), sums);
   const auto got = gpu.download<u32>(sums, 512 * 5);
   const auto sum = [&](std::size_t first, std::size_t end) {
     u32 total = 0;

@@ -33,6 +33,7 @@ TEST(Parse, Literals) {
   EXPECT_EQ(only_source("s_mov_b64 s[0:1], -1").literal, ~std::uint64_t{0});
   EXPECT_EQ(only_source("s_mov_b64 s[0:1], 0xfffffff0").literal, 0xFFFF'FFF0U);
   EXPECT_EQ(only_source("v_ashrrev_i64 v[0:1], 0xfffffff0").literal, 0xFFFF'FFFF'FFFF'FFF0U);
+  EXPECT_EQ(only_source("s_mov_b32 s0, lit(0xffffffff)").literal, 0xFFFF'FFFFU);
   EXPECT_EQ(only_source("v_mov_b32_e32 v0, -0.5").literal, std::bit_cast<std::uint32_t>(-0.5F));
   EXPECT_EQ(only_source("v_mov_b32_e32 v0, 0.15915494").literal, 0x3E22'F983U);
   EXPECT_EQ(only_source("v_rcp_f16 v0, 1.0").literal, 0x3C00U);

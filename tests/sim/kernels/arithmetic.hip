@@ -35,15 +35,15 @@ KERNEL wide_integers(const u64* a, const u64* b, u64* out, u32 count) {
 
 /// Walks through a table of the caller's in scratch, and notes the way in one of its own. A real call.
 __attribute__((device, noinline)) u32 walk(PRIVATE u32* table, u32 steps) {
-  u32 visits[8] = {};
+  u32 visits[24] = {};
   u32 at = 0;
   for (u32 k = 0; k < steps; ++k) {
     at = table[at] & 15;
     table[at] += k;
-    visits[at & 7] += at;
+    visits[(at + k) % 24] += at;
   }
   u32 sum = 0;
-  for (u32 k = 0; k < 8; ++k) sum = sum * 31 + visits[k];
+  for (u32 k = 0; k < 24; ++k) sum = sum * 31 + visits[k];
   return sum;
 }
 
