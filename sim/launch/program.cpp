@@ -128,6 +128,8 @@ bool Program::order_matters(const Kernel& kernel) const {
   for (std::uint32_t number = entry(kernel); number < instructions_.size(); ++number) {
     if (address(number) >= kernel.entry + kernel.code_bytes) return false;
     if (ordered_[number]) return true;
+    const bool calls = texts_[number].starts_with("s_swappc_b64");  // a function that may have them
+    if (calls && std::find(ordered_.begin(), ordered_.end(), true) != ordered_.end()) return true;
   }
   return false;
 }

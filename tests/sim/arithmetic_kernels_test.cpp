@@ -198,6 +198,22 @@ TEST_P(ArithmeticKernels, ACallHasItsOwnFrameInScratch) {
   }
 }
 
+TEST_P(ArithmeticKernels, AtomicsBehindACallGiveTheSameBitsForAnyNumberOfThreads) {
+  std::vector<float> values(64 * 256);
+  for (float& value : values) value = static_cast<float>(below(1000)) * 0.1F;
+  std::vector<u32> sums;
+  for (const int threads : {1, 2, 5}) {
+    Gpu gpu("arithmetic", GetParam(), threads);
+    const u64 sum = gpu.upload(std::vector<float>(1), "sum");
+    gpu.launch("add_by_calls", in_blocks(64), gpu.upload(values, "values"), sum);
+    sums.push_back(gpu.download<u32>(sum, 1)[0]);
+    EXPECT_TRUE(gpu.program().order_matters(gpu.program().object().kernel("add_by_calls")));
+    EXPECT_FALSE(gpu.program().order_matters(gpu.program().object().kernel("sum_waves")));
+  }
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(sums[0], sums[2]);
+}
+
 TEST_P(ArithmeticKernels, AtomicsInLds) {
   std::vector<u32> values(256);
   for (u32& value : values) value = static_cast<u32>(bits());

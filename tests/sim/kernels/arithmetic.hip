@@ -61,6 +61,17 @@ KERNEL call_with_scratch(const u32* values, u32* out) {
 constexpr int kRelaxed = __ATOMIC_RELAXED;
 constexpr int kWorkgroup = __HIP_MEMORY_SCOPE_WORKGROUP;
 
+#define GLOBAL __attribute__((address_space(1)))
+
+/// The order of its calls decides how a sum is rounded.
+__attribute__((device, noinline)) void add_to(GLOBAL float* sum, float value) {
+  __hip_atomic_fetch_add(sum, value, kRelaxed, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+KERNEL add_by_calls(const float* values, float* sum) {
+  add_to((GLOBAL float*)sum, values[global_thread()]);
+}
+
 /// Nine operations on eight words of LDS each, by a workgroup of 256: words [9, 8] as they end, and of each thread what
 /// adding 1 and an exchange returned.
 KERNEL lds_atomics(const u32* values, u32* words, u32* tickets, u32* exchanged) {
