@@ -46,7 +46,7 @@ struct Operand {
 namespace modifier {
 inline constexpr std::uint32_t kNone = 0;
 inline constexpr std::uint32_t kSign = 1;             ///< neg and abs of sources
-inline constexpr std::uint32_t kOutput = 2;           ///< clamp, mul:2, mul:4, div:2
+inline constexpr std::uint32_t kOutput = 2;           ///< clamp; mul:2, mul:4, div:2, which IEEE mode ignores
 inline constexpr std::uint32_t kOffset = 4;           ///< offset, offset0, offset1
 inline constexpr std::uint32_t kCache = 8;            ///< sc0, sc1, nt: cache policy
 inline constexpr std::uint32_t kHalves = 16;          ///< op_sel
@@ -87,7 +87,6 @@ struct Instruction {
   std::uint8_t neg_lo = 0;
   std::uint8_t neg_hi = 0;
   bool clamp = false;
-  float output_factor = 1;
   std::uint8_t truth_table = 0;
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;
   std::int32_t offset = 0, offset1 = 0;

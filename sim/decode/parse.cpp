@@ -1,5 +1,5 @@
-// Syntax: LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers". Numbers of registers: AMD Instinct MI300
-// ISA, "Scalar Operands".
+// Syntax: LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers". Numbers of registers: AMD CDNA4 ISA, 5.2
+// "Scalar ALU Operands", table 13.
 #include "sim/decode/parse.h"
 
 #include <array>
@@ -115,7 +115,8 @@ std::optional<std::uint64_t> named_literal(std::string_view text, bool is_wide) 
   return parse_hardware_register(text);
 }
 
-/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5".
+/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5", "lit(0xffffffff)": a literal where an inline
+/// constant would do.
 std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, std::string_view mnemonic) {
   Operand modified;
   if (text == "off") return modified;
@@ -123,6 +124,7 @@ std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, st
     modified.sign_extended = true;
     text = text.substr(5, text.size() - 6);
   }
+  if (text.starts_with("lit(") && text.ends_with(')')) text = text.substr(4, text.size() - 5);
   Operand literal;
   literal.bank = Bank::literal;
   if (const auto value = float_literal(text, width)) {
@@ -249,8 +251,6 @@ bool arithmetic_modifier(std::string_view name, std::string_view value, Instruct
   if (name == "clamp" || name == "mul" || name == "div") {
     instruction.used |= modifier::kOutput;
     if (name == "clamp") instruction.clamp = true;
-    if (name == "mul") instruction.output_factor = value == "4" ? 4 : 2;
-    if (name == "div") instruction.output_factor = 0.5;
     return name == "clamp" ? value.empty() : value == "2" || (value == "4" && name == "mul");
   }
   if (name == "op_sel") {

@@ -1,5 +1,5 @@
 // What waves find in their registers: LLVM's "User Guide for AMDGPU Backend", "Initial Kernel Execution State" and
-// "Kernel Dispatch".
+// "Kernel Dispatch"; AMD CDNA4 ISA, 3.13 "GPR Initialization".
 #include "sim/launch/launch.h"
 
 #include <algorithm>

@@ -116,8 +116,11 @@ std::uint64_t Program::address(std::uint32_t number) const {
 }
 
 std::uint32_t Program::entry(const Kernel& kernel) const {
-  const std::uint32_t number = code_.number[(kernel.entry - object_.code_begin) / 4];
-  if (number == CodeMap::kNoInstruction) throw Failure("kernel {} begins within an instruction", kernel.name);
+  // Firmware that preloads arguments skips what would do so instead: LLVM, "Preloaded Kernel Arguments".
+  const std::uint64_t skipped = kernel.initial.preloaded_dwords > 0 ? 256 : 0;
+  const std::uint64_t dword = (kernel.entry + skipped - object_.code_begin) / 4;
+  const std::uint32_t number = dword < code_.number.size() ? code_.number[dword] : CodeMap::kNoInstruction;
+  if (number == CodeMap::kNoInstruction) throw Failure("kernel {} begins where no instruction does", kernel.name);
   return number;
 }
 
@@ -125,6 +128,8 @@ bool Program::order_matters(const Kernel& kernel) const {
   for (std::uint32_t number = entry(kernel); number < instructions_.size(); ++number) {
     if (address(number) >= kernel.entry + kernel.code_bytes) return false;
     if (ordered_[number]) return true;
+    const bool calls = texts_[number].starts_with("s_swappc_b64");  // a function that may have them
+    if (calls && std::find(ordered_.begin(), ordered_.end(), true) != ordered_.end()) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// The state of a wave of 64 lanes while it runs. AMD Instinct MI300 ISA, "Kernel State".
+// The state of a wave of 64 lanes while it runs. AMD CDNA4 ISA, 3 "Kernel State".
 #pragma once
 
 #include <array>

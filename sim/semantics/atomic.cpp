@@ -1,5 +1,5 @@
-// Atomic instructions on global memory: by global, flat and buffer addresses. AMD Instinct CDNA4 ISA, 9.1 "Vector
-// Memory Buffer Instructions", 10.3.1 "Atomics"; instructions: 12.13 MUBUF, 12.15 FLAT, Scratch and Global. With SC0
+// Atomic instructions on global memory: by global, flat and buffer addresses. AMD CDNA4 ISA, 9.1 "Vector Memory Buffer
+// Instructions", 9.2 "Float Memory Atomics", 10.3.1 "Atomics"; 12.13 MUBUF, 12.15 FLAT, Scratch and Global. With SC0
 // the old value is returned.
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What atomic instructions compute, and the loop that all of them share. AMD Instinct CDNA4 ISA, 9.2 "Float Memory
+// What atomic instructions compute, and the loop that all of them share. AMD CDNA4 ISA, 9.2 "Float Memory
 // Atomics" (denormals and NaNs), and the pseudocode of the instructions, chapter 12. Operations are given the word of
 // memory first; floats are their bits.
 #pragma once

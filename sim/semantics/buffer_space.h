@@ -9,7 +9,7 @@
 
 namespace octet::sim {
 
-/// The fields of a buffer resource (V#) that addresses depend on. AMD Instinct CDNA4 ISA, 9.1.8 "Buffer Resource".
+/// The fields of a buffer resource (V#) that addresses depend on. AMD CDNA4 ISA, 9.1.8 "Buffer Resource".
 struct BufferResource {
   std::uint64_t base;  ///< address of the first byte
   u32 stride;          ///< bytes of a record
@@ -26,7 +26,7 @@ struct BufferResource {
           (word[3] >> 23 & 1U) != 0};
 }
 
-/// AMD Instinct CDNA4 ISA, 9.1.5 "Buffer Addressing": base + scalar offset + stride * index + offset, where index and
+/// AMD CDNA4 ISA, 9.1.5 "Buffer Addressing": base + scalar offset + stride * index + offset, where index and
 /// offset come from VGPRs as IDXEN and OFFEN say, the latter plus the instruction's. What lies past NUM_RECORDS is out
 /// of range, which kernels rely on; what lies before it must lie in an allocation all the same.
 ///

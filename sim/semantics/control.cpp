@@ -1,5 +1,5 @@
-// Control of the program's flow, and what has no effect here. AMD Instinct MI300 ISA, "Program Flow Control" and
-// "Instructions": SOPP.
+// Control of the program's flow, and what has no effect here. AMD CDNA4 ISA, 4 "Program Flow Control"; 12.3 SOP1
+// (program counter), 12.5 SOPP; of cache maintenance 9.1.10.2.
 #include <array>
 #include <cstdint>
 

@@ -10,7 +10,7 @@
 
 namespace octet::sim {
 
-/// AMD Instinct CDNA4 ISA, 10.3 "Addressing": a pair of VGPRs plus the instruction's offset. What lies in an aperture
+/// AMD CDNA4 ISA, 10.3 "Addressing": a pair of VGPRs plus the instruction's offset. What lies in an aperture
 /// is a place in LDS or in the lane's scratch, by its low 32 bits; all else is global.
 class FlatSpace {
  public:

@@ -1,6 +1,6 @@
 // Loads and stores of global memory, by global, flat and buffer addresses; flat ones may reach LDS and scratch as well.
-// AMD Instinct CDNA4 ISA, chapters 9 "Vector Memory Operations" and 10 "Flat Memory Instructions"; instructions: 12.13
-// MUBUF, 12.15 FLAT, Scratch and Global.
+// AMD CDNA4 ISA, 9 "Vector Memory Operations", 10 "Flat Memory Instructions"; 12.13 MUBUF, 12.15 FLAT, Scratch and
+// Global.
 #include <array>
 #include <cstdint>
 

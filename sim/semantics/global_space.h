@@ -23,7 +23,7 @@ inline void look_up(Wave& wave, std::uint64_t first, std::size_t lane, std::size
   return wave.recent->bytes + (first - wave.recent->address);
 }
 
-/// AMD Instinct CDNA4 ISA, 10.4 "Global": a 64-bit address in a pair of VGPRs, or with a scalar address a 32-bit offset
+/// AMD CDNA4 ISA, 10.4 "Global": a 64-bit address in a pair of VGPRs, or with a scalar address a 32-bit offset
 /// in one VGPR; both plus the instruction's offset.
 class GlobalSpace {
  public:

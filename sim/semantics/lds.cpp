@@ -1,5 +1,6 @@
-// Loads and stores of the workgroup's shared memory, and permutations of lanes that its hardware does. AMD Instinct
-// CDNA4 ISA, chapter 11 "Data Share Operations"; instructions: 12.12 LDS.
+// Loads and stores of the workgroup's shared memory, and permutations of lanes that its hardware does. AMD CDNA4 ISA,
+// 11 "Data Share Operations"; 12.12 LDS. Accesses outside are faults here; hardware drops such writes and reads 0
+// (3.6.1).
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -108,6 +109,7 @@ std::size_t swizzle_source(u32 pattern, std::size_t lane) {
 }
 
 void swizzle(Wave& wave, const Instruction& instruction) {
+  if (instruction.offset >= 0xC000) throw Failure("the patterns FFT and rotate are not implemented");
   Lanes buffer;
   const Lanes& data = read_lanes(wave, instruction.operands[1], 0, buffer);
   const std::uint64_t exec = wave.exec();

@@ -1,4 +1,4 @@
-// Atomic instructions on the workgroup's shared memory. AMD Instinct CDNA4 ISA, 11.3.1 "Data Share Indexed and Atomic
+// Atomic instructions on the workgroup's shared memory. AMD CDNA4 ISA, 11.3.1 "Data Share Indexed and Atomic
 // Access"; instructions: 12.12 LDS. Those with "rtn" in their name return the old value.
 #include <array>
 #include <bit>

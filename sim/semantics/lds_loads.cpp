@@ -1,4 +1,4 @@
-// Loads of global memory and scratch that go into LDS and not into registers. AMD Instinct CDNA4 ISA, 9.1.9 "Memory
+// Loads of global memory and scratch that go into LDS and not into registers. AMD CDNA4 ISA, 9.1.9 "Memory
 // Buffer Load to LDS", 10.3 "Addressing".
 #include <array>
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace octet::sim {
   return wave.lds.data() + first;
 }
 
-/// AMD Instinct CDNA4 ISA, 11.3.1 "Data Share Indexed and Atomic Access": a VGPR plus an offset.
+/// AMD CDNA4 ISA, 11.3.1 "Data Share Indexed and Atomic Access": a VGPR plus an offset.
 class LdsSpace {
  public:
   static constexpr Space kSpace = Space::lds;

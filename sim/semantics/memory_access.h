@@ -90,7 +90,7 @@ void load(Wave& wave, const Instruction& instruction) {
 }
 
 /// One value of type T, extended to 16 bits, into one half of D. The other half becomes 0, as it does where registers
-/// have ECC, which both generations' do: AMD Instinct CDNA4 ISA, 9.1.6 "16-bit Memory Operations".
+/// have ECC, which both generations' do: AMD CDNA4 ISA, 9.1.6 "16-bit Memory Operations".
 template <typename AnySpace, typename T, bool High>
 void load_half(Wave& wave, const Instruction& instruction) {
   const AnySpace space(wave, instruction, 1, 2);

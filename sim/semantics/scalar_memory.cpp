@@ -1,4 +1,4 @@
-// Scalar loads and clocks. AMD Instinct CDNA4 ISA, chapter 8 "Scalar Memory Operations".
+// Scalar loads and clocks. AMD CDNA4 ISA, 8 "Scalar Memory Operations" (8.2.1.1 addresses, 8.4 alignment); 12.6 SMEM.
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Loads and stores of a lane's own memory, where registers are spilled to. AMD Instinct CDNA4 ISA, 10.5 "Scratch";
-// instructions: 12.15 FLAT, Scratch and Global.
+// Loads and stores of a lane's own memory, where registers are spilled to. AMD CDNA4 ISA, 10.5 "Scratch" and table 56
+// (addresses); 12.15 FLAT, Scratch and Global.
 #include <array>
 #include <cstdint>
 

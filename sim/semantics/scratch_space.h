@@ -18,7 +18,7 @@ namespace octet::sim {
   return wave.scratch.data() + lane * wave.scratch_bytes + first;
 }
 
-/// AMD Instinct CDNA4 ISA, 10.1, table "SVE Bit": the instruction's offset, plus a VGPR, plus an SGPR, each of which
+/// AMD CDNA4 ISA, 10.1, table "SVE Bit": the instruction's offset, plus a VGPR, plus an SGPR, each of which
 /// may be "off".
 class ScratchSpace {
  public:

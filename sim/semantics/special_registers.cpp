@@ -1,4 +1,4 @@
-// Fields of the hardware's state: MODE, and where a wave runs. AMD Instinct CDNA4 ISA, chapter 3 "Kernel State"
+// Fields of the hardware's state: MODE, and where a wave runs. AMD CDNA4 ISA, chapter 3 "Kernel State"
 // (MODE register), chapter 5 "Scalar ALU Operations" (access to the hardware's state).
 #include <array>
 #include <cstdint>

@@ -33,6 +33,7 @@ TEST(Parse, Literals) {
   EXPECT_EQ(only_source("s_mov_b64 s[0:1], -1").literal, ~std::uint64_t{0});
   EXPECT_EQ(only_source("s_mov_b64 s[0:1], 0xfffffff0").literal, 0xFFFF'FFF0U);
   EXPECT_EQ(only_source("v_ashrrev_i64 v[0:1], 0xfffffff0").literal, 0xFFFF'FFFF'FFFF'FFF0U);
+  EXPECT_EQ(only_source("s_mov_b32 s0, lit(0xffffffff)").literal, 0xFFFF'FFFFU);
   EXPECT_EQ(only_source("v_mov_b32_e32 v0, -0.5").literal, std::bit_cast<std::uint32_t>(-0.5F));
   EXPECT_EQ(only_source("v_mov_b32_e32 v0, 0.15915494").literal, 0x3E22'F983U);
   EXPECT_EQ(only_source("v_rcp_f16 v0, 1.0").literal, 0x3C00U);
@@ -70,8 +71,8 @@ TEST(Parse, Modifiers) {
   EXPECT_EQ(packed.neg_hi, 4);
   const Instruction output = parse("v_add_f32_e64 v0, v1, v2 clamp mul:4").instruction;
   EXPECT_TRUE(output.clamp);
-  EXPECT_EQ(output.output_factor, 4);
-  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:2").instruction.output_factor, 0.5F);
+  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:2").instruction.used, modifier::kOutput);
+  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:4").unknown, "div:4");
   const Instruction memory = parse("global_load_dword v0, v1, s[2:3] offset:-16 sc0 nt sc1").instruction;
   EXPECT_EQ(memory.offset, -16);
   EXPECT_EQ(memory.used, modifier::kOffset | modifier::kCache);
