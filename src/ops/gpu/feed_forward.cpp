@@ -9,7 +9,10 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr std::array<RowTile, 3> kTiles{{{1024, 1, 1024}, {16384, 2, 1024}, {kLongestRow, 4, 1024}}};
+/// Forward two blocks share a multiprocessor up to 16384 columns: one takes exponentials while the other loads and
+/// stores. Backward shared memory holds the rows of one.
+constexpr std::array<RowTile, 3> kForwardTiles{{{1024, 1, 1024}, {8192, 2, 1024}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 3> kBackwardTiles{{{1024, 1, 1024}, {16384, 2, 1024}, {kLongestRow, 4, 1024}}};
 
 struct Plan {
   RowLaunch launch;
@@ -18,13 +21,13 @@ struct Plan {
 
 Plan plan(const Device& device, const SwigluForward& op, WorkspaceCutter& cutter) {
   const RowLaunch launch =
-      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kTiles, .column_folds = 1, .rows_ahead = 2});
+      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kForwardTiles, .column_folds = 1, .rows_ahead = 2});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
 Plan plan(const Device& device, const SwigluBackward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch =
-      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kTiles, .column_folds = 2, .rows_ahead = 3});
+  const RowLaunch launch = row_launch(
+      device, {.rows = op.rows, .cols = op.dim, .tiles = kBackwardTiles, .column_folds = 2, .rows_ahead = 3});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), 2 * op.dim)};
 }
 
