@@ -48,13 +48,13 @@ RowLaunch row_launch(const Device& device, const RowWork& work) {
         "compute on the CPU",
         work.cols, kLongestRow);
   }
-  constexpr std::size_t kReserved = 2048;  // of each block: the driver's, and arrays of fixed size
   const Index per_thread = 8 * tile->vectors;
   const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
   const unsigned resident = std::max(1U, tile->resident_threads / threads);
   const unsigned part = threads * static_cast<unsigned>(tile->vectors) * 16;
   const unsigned with_rows_ahead = static_cast<unsigned>(work.column_folds + work.rows_ahead) * part;
-  const bool ahead = work.rows_ahead > 0 && resident * (with_rows_ahead + kReserved) <= gpu(device).shared_bytes();
+  const bool ahead =
+      work.rows_ahead > 0 && resident * (with_rows_ahead + kReservedShared) <= gpu(device).shared_bytes();
   const Index most = Index{gpu(device).multiprocessors()} * resident;
   return {tile->vectors,
           {.blocks_x = static_cast<unsigned>(std::min(work.rows, most)),

@@ -111,6 +111,9 @@ struct RowTile {
 /// The longest row that a block holds.
 inline constexpr Index kLongestRow = 32768;
 
+/// Shared memory of each block that launches leave alone: the driver's, and arrays of fixed size.
+inline constexpr std::size_t kReservedShared = 2048;
+
 struct RowWork {
   Index rows, cols;
   std::span<const RowTile> tiles;  ///< the shortest rows first, the last up to kLongestRow
