@@ -6,36 +6,23 @@
 namespace octet::kernels {
 namespace {
 
-constexpr int kAtOnce = 4;  // rows in flight while they are copied or added
-
-/// A block copies some rows at once: first their tokens are under way together, then the rows.
 OCTET_DEVICE void embedding_forward(const EmbeddingForward& a) {
-  const Index first = kAtOnce * Index{block_index()};
-  const bf16* from[kAtOnce];
-#pragma unroll
-  for (int k = 0; k < kAtOnce; ++k) from[k] = a.table + Index{a.tokens[first + k < a.rows ? first + k : first]} * a.dim;
-  bf16* to = a.out + first * a.dim;
-  if (a.aligned) {
-    for (int i = 8 * thread_index(); i < a.dim; i += 8 * thread_count()) {
-      Vector x[kAtOnce];
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) x[k] = load_16_bytes_again<Vector>(from[k] + i);
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (first + k < a.rows) store_16_bytes(to + k * Index{a.dim} + i, x[k]);
+  for (Index t = block_index(); t < a.rows; t += block_count()) {
+    const bf16* from = a.table + Index{a.tokens[t]} * a.dim;
+    bf16* to = a.out + t * a.dim;
+    if (a.aligned) {
+      for (int i = 8 * thread_index(); i < a.dim; i += 8 * thread_count()) {
+        store_16_bytes(to + i, load_16_bytes_again<Vector>(from + i));
       }
+    } else {
+      for (int i = thread_index(); i < a.dim; i += thread_count()) to[i] = from[i];
     }
-    return;
-  }
-#pragma unroll
-  for (int k = 0; k < kAtOnce; ++k) {
-    if (first + k >= a.rows) break;
-    for (int i = thread_index(); i < a.dim; i += thread_count()) to[k * Index{a.dim} + i] = from[k][i];
   }
 }
 
 constexpr int kMostThreads = 512;
-constexpr int kScan = 8;  // tokens that a thread compares between two barriers
+constexpr int kScan = 8;    // tokens that a thread compares between two barriers
+constexpr int kAtOnce = 4;  // rows in flight while they are added
 
 /// Whether a row before t has its token. The same answer in all threads of the block.
 OCTET_DEVICE bool occurs_before(const EmbeddingBackward& a, Index t) {

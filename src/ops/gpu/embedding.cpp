@@ -8,10 +8,8 @@ namespace octet::ops::gpu {
 void embedding_forward(Device& device, const EmbeddingForward& op, Workspace) {
   if (op.dim == 0) return;
   const bool aligned = rows_aligned(op.table, op.dim) && rows_aligned(op.out, op.dim);
-  constexpr unsigned kRowsPerBlock = 4;  // kAtOnce of kernels/embedding.cu
   gpu(device).launch(
-      "embedding_forward",
-      {.blocks_x = blocks_for(op.rows, kRowsPerBlock), .threads = threads_for(device, (op.dim + 7) / 8, 512)},
+      "embedding_forward", {.blocks_x = blocks_for(op.rows, 1), .threads = threads_for(device, (op.dim + 7) / 8, 512)},
       kernels::EmbeddingForward{op.tokens, op.table, op.out, op.rows, static_cast<int>(op.dim), aligned});
 }
 
