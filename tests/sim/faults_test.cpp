@@ -267,6 +267,29 @@ TEST_P(Faults, TheMessageIsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(messages[0], messages[2]);
 }
 
+TEST(OrderOfWorkgroups, OneThreadRunsThemWhereAListenerAsksForThat) {
+  class Count : public AccessListener {
+   public:
+    [[nodiscard]] bool needs_order() const override { return true; }
+    void on_launch(const LaunchShape& shape) override { expected = shape.workgroups[0]; }
+    void on_workgroup(std::size_t /*lds_bytes*/) override { ++begun; }
+    u32 expected = 0;
+    u32 begun = 0;
+  };
+  constexpr u32 kWorkgroups = 2000;
+  Gpu gpu("basics", Generation::cdna3, 3);
+  Count first;
+  Count second;
+  Count third;
+  gpu.listen({&first, &second, &third});
+  const u64 values = gpu.upload(std::vector<float>(kWorkgroups * 64), "values");
+  gpu.launch("vector_add", {{kWorkgroups, 1, 1}, {64, 1, 1}, 0}, values, values, values, kWorkgroups * 64);
+  EXPECT_EQ(first.expected, kWorkgroups);
+  EXPECT_EQ(first.begun, kWorkgroups);
+  EXPECT_EQ(third.expected, kWorkgroups);
+  EXPECT_EQ(second.begun + third.begun, 0U);
+}
+
 /// Launches of a source's kernels under all detectors, into memory that nobody has written: they throw where one finds
 /// something.
 class Watched {
