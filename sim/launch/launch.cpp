@@ -23,6 +23,10 @@ std::uint32_t count(const Extent& extent) {
   return extent.x * extent.y * extent.z;
 }
 
+std::uint32_t count_waves(const LaunchConfig& config) {
+  return (count(config.lanes) + kLanes - 1) / kLanes;
+}
+
 /// What is the same for all workgroups of a launch.
 struct Task {
   const Program& program;
@@ -40,7 +44,7 @@ class Workgroup {
   Workgroup(const Task& task, AccessListener* listener)
       : task_(task),
         listener_(listener),
-        waves_((count(task.config.lanes) + kLanes - 1) / kLanes),
+        waves_(count_waves(task.config)),
         lds_(task.kernel.lds_bytes + task.config.dynamic_lds_bytes),
         scratch_(waves_.size() * kLanes * task.kernel.scratch_bytes),
         executed_(task.program.instructions().size()) {}
@@ -148,8 +152,8 @@ void Workgroup::run_wave(std::size_t number, const Extent& id) {
     }
   } catch (const Failure& failure) {
     const std::uint32_t at = instruction == nullptr ? task_.entry : instruction->number;
-    throw Failure("kernel {}, workgroup ({}, {}, {}), wave {}: {:#x}: {}: {}", task_.kernel.name, id.x, id.y, id.z,
-                  number, task_.program.address(at), task_.program.text(at), failure.what());
+    throw Failure("kernel {}, workgroup ({}, {}, {}), wave {}: {}: {}", task_.kernel.name, id.x, id.y, id.z, number,
+                  task_.program.place(at), failure.what());
   }
 }
 
@@ -203,6 +207,11 @@ void check_config(const Kernel& kernel, const LaunchConfig& config) {
   }
 }
 
+LaunchShape shape(const Kernel& kernel, const LaunchConfig& config) {
+  const Extent& grid = config.workgroups;
+  return {{grid.x, grid.y, grid.z}, count_waves(config), kernel.scratch_bytes, kernel.spilled_vgprs};
+}
+
 /// The fault of the first workgroup that has one, whoever meets it first. Workgroups are begun in order, so that all
 /// before it run to their end.
 class FirstFault {
@@ -228,12 +237,13 @@ class FirstFault {
   std::string message_;
 };
 
-/// An allocation for as long as a launch runs.
+/// An allocation for as long as a launch runs, for kernels to read.
 class Temporary {
  public:
   Temporary(Memory& memory, std::span<const std::byte> bytes, const char* name)
       : memory_(memory), address_(memory.allocate(bytes.size(), name)) {
     memory.write(address_, bytes);
+    memory.protect(address_, bytes.size());
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -263,6 +273,12 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
   const Task task{program, kernel, config, memory, segment.address(), packet.address(), program.entry(kernel)};
   const std::uint32_t workgroups = count(config.workgroups);
 
+  bool in_order = program.order_matters(kernel);
+  for (AccessListener* listener : listeners) {
+    listener->on_launch(shape(kernel, config));
+    in_order = in_order || listener->needs_order();
+  }
+
   std::vector<std::optional<Workgroup>> of_thread(static_cast<std::size_t>(pool.threads()));
   FirstFault fault;
   const auto run = [&](std::int64_t index, int thread) {
@@ -275,7 +291,7 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
       fault.note(index, failure);
     }
   };
-  if (program.order_matters(kernel)) {
+  if (in_order) {
     for (std::uint32_t index = 0; index < workgroups; ++index) run(index, 0);
   } else {
     pool.run(workgroups, run);

@@ -63,6 +63,9 @@ Instruction bind(Parsed parsed, Generation generation, std::deque<Instruction>& 
 Program::Program(const CodeObject& object, Memory& memory)
     : object_(object), memory_(memory), image_address_(memory.allocate(object.image.size(), object.name)) {
   memory_.write(image_address_, object_.image);
+  for (const ImageRange& range : object_.read_only) {
+    memory_.protect(image_address_ + range.begin, range.end - range.begin);
+  }
   decode();
   resolve_branches();
 }
@@ -113,6 +116,11 @@ void Program::resolve_branches() {
 
 std::uint64_t Program::address(std::uint32_t number) const {
   return object_.code_begin + std::uint64_t{4} * code_.dword[number];
+}
+
+std::string Program::place(std::uint32_t number) const {
+  const std::string line = object_.lines.at(address(number));
+  return fmt::format("{}{}{:#x}: {}", line, line.empty() ? "" : ": ", address(number), text(number));
 }
 
 std::uint32_t Program::entry(const Kernel& kernel) const {

@@ -35,6 +35,8 @@ class Program {
   [[nodiscard]] const std::string& text(std::uint32_t number) const { return texts_[number]; }
   /// As it stands in the code object's file and in a disassembly.
   [[nodiscard]] std::uint64_t address(std::uint32_t number) const;
+  /// "kernels.hip:42: 0x3180: global_load_dword ...": its source line where that is known, its address, its text.
+  [[nodiscard]] std::string place(std::uint32_t number) const;
   [[nodiscard]] Family family(std::uint32_t number) const { return families_[number]; }
   /// False where executing the instruction is an error.
   [[nodiscard]] bool is_known(std::uint32_t number) const { return known_[number]; }

@@ -59,6 +59,15 @@ void announce(const Wave& wave, const Instruction& instruction, const AnySpace& 
   }
 }
 
+/// The same of a scalar instruction, which accesses memory once for its wave.
+inline void announce_scalar(const Wave& wave, const Instruction& instruction, AccessKind kind, std::uint64_t address,
+                            std::size_t bytes) {
+  if (wave.listener == nullptr) return;
+  Access access{instruction, Space::scalar, kind, static_cast<std::uint32_t>(bytes), wave.number, 1};
+  access.addresses[0] = address;
+  wave.listener->on_access(access);
+}
+
 /// As wide as a register: with copies of the sign where the type has one, else with zeros.
 template <typename T>
 constexpr std::uint32_t extended(T value) {

@@ -1,10 +1,12 @@
 // Scalar loads and clocks. AMD CDNA4 ISA, 8 "Scalar Memory Operations" (8.2.1.1 addresses, 8.4 alignment); 12.6 SMEM.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 
 #include "sim/semantics/buffer_space.h"
 #include "sim/semantics/lanes.h"
+#include "sim/semantics/memory_access.h"
 #include "sim/semantics/table.h"
 
 namespace octet::sim {
@@ -30,6 +32,7 @@ template <int Dwords>
 void load(Wave& wave, const Instruction& instruction) {
   const std::uint64_t address = read_scalar<std::uint64_t>(wave, instruction.operands[1]) +
                                 static_cast<std::uint64_t>(displacement(wave, instruction));
+  announce_scalar(wave, instruction, AccessKind::read, address, 4 * Dwords);
   const std::byte* from = wave.memory->translate(address & ~std::uint64_t{3}, 4 * Dwords);
   std::memcpy(destination(wave, instruction, Dwords), from, 4 * Dwords);
 }
@@ -40,13 +43,15 @@ template <int Dwords>
 void load_buffer(Wave& wave, const Instruction& instruction) {
   const BufferResource resource = read_resource(wave, instruction.operands[1]);
   const std::uint64_t size = std::uint64_t{resource.stride == 0 ? 1 : resource.stride} * resource.records;
-  const auto offset = static_cast<std::uint64_t>(displacement(wave, instruction));
+  const std::uint64_t offset = static_cast<std::uint64_t>(displacement(wave, instruction)) & ~std::uint64_t{3};
+  const std::uint64_t address = (resource.base & ~std::uint64_t{3}) + offset;
+  const std::uint64_t left = offset < size ? (size - offset + 3) / 4 : 0;
+  const std::size_t bytes = 4 * std::min<std::uint64_t>(Dwords, left);
   u32* to = destination(wave, instruction, Dwords);
-  for (std::uint64_t k = 0; k < Dwords; ++k) {
-    const std::uint64_t at = (offset & ~std::uint64_t{3}) + 4 * k;
-    to[k] = 0;
-    if (at < size) std::memcpy(&to[k], wave.memory->translate((resource.base & ~std::uint64_t{3}) + at, 4), 4);
-  }
+  std::fill_n(to, Dwords, 0U);
+  if (bytes == 0) return;
+  announce_scalar(wave, instruction, AccessKind::read, address, bytes);
+  std::memcpy(to, wave.memory->translate(address, bytes), bytes);
 }
 
 /// 8.2.4, 8.2.5: hardware counts cycles, or ticks of 10 ns. Here the clock is the number of instructions that the wave

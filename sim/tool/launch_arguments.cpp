@@ -32,7 +32,7 @@ std::vector<std::byte> value_bytes(std::string_view text, const std::string& wor
 std::optional<std::vector<std::byte>> buffer_contents(std::string_view kind, const std::string& text,
                                                       const std::string& word) {
   if (kind == "file") return read_file(text);
-  if (kind != "zeros" && kind != "bytes") return std::nullopt;
+  if (kind != "zeros" && kind != "bytes" && kind != "unwritten") return std::nullopt;
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 34;
   const std::optional<std::uint64_t> size = number<std::uint64_t>(text);
   if (!size || *size == 0 || *size > kLargest) {
@@ -49,7 +49,8 @@ std::vector<std::byte> plain_value(std::string_view kind, std::string_view text,
   if (kind == "i64") return value_bytes<std::int64_t>(text, word);
   if (kind == "u64") return value_bytes<std::uint64_t>(text, word);
   if (kind == "f32") return value_bytes<float>(text, word);
-  throw UserError("argument '{}' is not understood: give i32=, u32=, i64=, u64=, f32=, zeros=, bytes= or file=", word);
+  throw UserError(
+      "argument '{}' is not understood: give i32=, u32=, i64=, u64=, f32=, zeros=, bytes=, unwritten= or file=", word);
 }
 
 std::vector<std::byte> argument_bytes(const std::string& word, const std::string& name, Memory& memory,
@@ -62,7 +63,7 @@ std::vector<std::byte> argument_bytes(const std::string& word, const std::string
   const auto contents = buffer_contents(kind, text, word);
   if (!contents) return plain_value(kind, std::string_view(word).substr(equals + 1), word);
   const std::uint64_t address = memory.allocate(contents->size(), name);
-  memory.write(address, *contents);
+  if (kind != "unwritten") memory.write(address, *contents);
   std::optional<std::filesystem::path> output;
   if (arrow != std::string::npos) output = word.substr(arrow + 1);
   buffers.push_back({address, contents->size(), std::move(output)});

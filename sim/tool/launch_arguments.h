@@ -31,6 +31,7 @@ struct LaunchArguments {
 ///     i32=-3  u32=7  i64=..  u64=..  f32=0.5   a value, of the argument's size
 ///     zeros=BYTES                              a buffer of zeros
 ///     bytes=BYTES                              a buffer whose bytes count 0, 1, ... 255, 0, ...
+///     unwritten=BYTES                          a buffer that a kernel has to write before it reads
 ///     file=PATH                                a buffer with a file's contents
 ///
 /// A buffer's word may end in ">PATH": the buffer is written there after the run. UserError for a word that is not one

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,8 +15,7 @@
 #include "core/error.h"
 #include "core/thread_pool.h"
 #include "sim/counters/traffic.h"
-#include "sim/detectors/divergent_barriers.h"
-#include "sim/detectors/lds_races.h"
+#include "sim/detectors/checks.h"
 #include "sim/launch/launch.h"
 #include "sim/launch/program.h"
 #include "sim/tool/launch_arguments.h"
@@ -35,7 +35,7 @@ struct Options {
   std::vector<std::string> arguments;
   int threads = 0;
   bool traffic = false;
-  bool check = false;
+  std::string check;  // names of detectors
   bool json = false;
 };
 
@@ -67,6 +67,7 @@ void disassemble(const Options& options) {
 
 void run_kernel(const Options& options) {
   Memory memory;
+  if (!options.check.empty()) memory.track_writes();
   const Program program(open(options), memory);
   const Kernel& kernel = program.object().kernel(options.kernel);
   const LaunchArguments arguments = parse_arguments(kernel, options.arguments, memory);
@@ -75,18 +76,18 @@ void run_kernel(const Options& options) {
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   ThreadPool pool(options.threads > 0 ? options.threads : processors);
   const TrafficCounter counter(program.instructions().size(), pool.threads());
-  const LdsRaceDetector races(program, pool.threads());
-  const DivergentBarrierDetector barriers(program, pool.threads());
+  std::optional<Checks> checks;
+  if (!options.check.empty()) checks.emplace(program, memory, pool.threads(), options.check);
   std::vector<Broadcast> broadcasts;
   for (std::size_t thread = 0; thread < static_cast<std::size_t>(pool.threads()); ++thread) {
     std::vector<AccessListener*> of_thread;
     if (options.traffic) of_thread.push_back(counter.listeners()[thread]);
-    if (options.check) of_thread.insert(of_thread.end(), {races.listeners()[thread], barriers.listeners()[thread]});
+    if (checks) of_thread.push_back(checks->listeners()[thread]);
     broadcasts.emplace_back(std::move(of_thread));
   }
   std::vector<AccessListener*> listeners;
   for (Broadcast& broadcast : broadcasts) {
-    if (options.traffic || options.check) listeners.push_back(&broadcast);
+    if (options.traffic || checks) listeners.push_back(&broadcast);
   }
   const LaunchResult result = launch(program, options.kernel, config, arguments.packed, memory, pool, listeners);
   for (const ArgumentBuffer& buffer : arguments.buffers) {
@@ -129,10 +130,12 @@ void add_commands(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 4096));
   run->add_option("--arg", options.arguments,
                   "An argument, in order: i32= u32= i64= u64= f32=VALUE, zeros=BYTES, bytes=BYTES (counting), "
-                  "file=PATH; a buffer may end in >PATH, where it is written after the run")
+                  "unwritten=BYTES, file=PATH; a buffer may end in >PATH, where it is written after the run")
       ->allow_extra_args(false);
   run->add_flag("--traffic", options.traffic, "Count what each instruction moves of global memory");
-  run->add_flag("--check", options.check, "Stop at races in LDS and at divergent barriers");
+  run->add_flag("--check{all}", options.check,
+                "Stop where a detector finds a fault; --check=NAME,... for single ones: misaligned, uninitialised, "
+                "read-only, lds-races, workgroup-races, barriers");
   run->callback([&] { run_kernel(options); });
 }
 

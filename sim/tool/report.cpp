@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 namespace octet::sim {
 namespace {
@@ -61,6 +62,7 @@ nlohmann::ordered_json disassembly_json(const Program& program) {
   for (std::uint32_t number = 0; number < program.instructions().size(); ++number) {
     lines.push_back({{"address", program.address(number)},
                      {"text", program.text(number)},
+                     {"source", program.object().lines.at(program.address(number))},
                      {"family", name(program.family(number))},
                      {"implemented", program.is_known(number)}});
   }
@@ -69,10 +71,14 @@ nlohmann::ordered_json disassembly_json(const Program& program) {
 
 std::string disassembly_text(const Program& program) {
   std::string text;
+  std::string last_line;
   for (std::uint32_t number = 0; number < program.instructions().size(); ++number) {
     for (const auto& [kernel_name, kernel] : program.object().kernels) {
       if (kernel.entry == program.address(number)) text += fmt::format("{}:\n", kernel_name);
     }
+    std::string line = program.object().lines.at(program.address(number));
+    if (line != last_line && !line.empty()) text += fmt::format("; {}\n", line);
+    last_line = std::move(line);
     fmt::format_to(std::back_inserter(text), "{:8x}  {}{}\n", program.address(number), program.text(number),
                    program.is_known(number) ? "" : "    ; not implemented");
   }

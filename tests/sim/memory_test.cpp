@@ -42,8 +42,34 @@ TEST(MemoryTest, SaysWhereAnAccessLies) {
             std::string::npos);
   EXPECT_THROW(std::ignore = memory.translate(address + 4, ~u64{0}), Failure);
   memory.release(address);
-  EXPECT_THROW(std::ignore = memory.translate(address, 1), Failure);
+  EXPECT_NE(failure_of([&] { std::ignore = memory.translate(address + 7, 4); }).find("byte 7 of 'weights', which was"),
+            std::string::npos);
+  EXPECT_NE(failure_of([&] { std::ignore = memory.translate(address + 100, 4); }).find("in no live allocation"),
+            std::string::npos);
   EXPECT_THROW(memory.release(address), Failure);
+}
+
+TEST(MemoryTest, KnowsWhatWasWrittenAndWhatIsOnlyToBeRead) {
+  Memory memory;
+  const u64 before = memory.allocate(8, "before");
+  memory.track_writes();
+  const u64 address = memory.allocate(16, "data");
+  EXPECT_EQ(memory.find(before)->written, nullptr);
+  const std::vector<std::byte> bytes(3);
+  memory.write(address + 1, bytes);
+  memory.fill(address + 10, std::byte{7}, 2);
+  const std::uint8_t* written = memory.find(address)->written;
+  const std::vector<std::uint8_t> expected{0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0};
+  EXPECT_EQ(std::vector<std::uint8_t>(written, written + 16), expected);
+
+  memory.protect(address + 4, 4);
+  EXPECT_FALSE(memory.is_protected(address, 4));
+  EXPECT_TRUE(memory.is_protected(address, 5));
+  EXPECT_TRUE(memory.is_protected(address + 7, 1));
+  EXPECT_FALSE(memory.is_protected(address + 8, 8));
+  memory.fill(address, std::byte{0}, 16);  // the host may
+  memory.release(address);
+  EXPECT_FALSE(memory.is_protected(address, 16));
 }
 
 TEST(MemoryTest, TheHostsMemoryKeepsItsAddress) {
@@ -342,6 +368,28 @@ TEST_F(GlobalTest, WhoWatchesIsToldOfEachAccess) {
   EXPECT_EQ(told("scratch_store_dwordx2 v5, v[8:9], off offset:8"),
             (Entries{{Space::scratch, AccessKind::write, 8, 6, 12}}));
   EXPECT_EQ(told("ds_bpermute_b32 v8, v4, v5"), Entries{});
+}
+
+TEST_F(GlobalTest, WhoWatchesIsToldOfScalarLoadsOnce) {
+  class Loads : public AccessListener {
+   public:
+    void on_access(const Access& access) override {
+      EXPECT_EQ(access.space, Space::scalar);
+      EXPECT_EQ(access.lanes, 1U);
+      addresses.push_back(access.addresses[0]);
+      bytes += access.bytes;
+    }
+    std::vector<u64> addresses;
+    u32 bytes = 0;
+  };
+  Loads loads;
+  one_.wave.listener = &loads;
+  one_.set_exec(6);
+  one_.set_s64(2, address_);
+  one_.run("s_load_dword s4, s[2:3], 0x10");
+  one_.run("s_load_dwordx16 s[16:31], s[2:3], 0x40");
+  EXPECT_EQ(loads.addresses, (std::vector<u64>{address_ + 16, address_ + 64}));
+  EXPECT_EQ(loads.bytes, 68U);
 }
 
 }  // namespace

@@ -56,20 +56,40 @@ TEST(Tool, RunsAKernelAndWritesBuffers) {
 }
 
 TEST(Tool, CountsTrafficAndChecks) {
-  const std::string common = " --block 256 --arg bytes=1024 --arg zeros=4 --check --traffic --json";
-  const Outcome good = cdna_sim("run " + kBasics + " reduce" + common);
+  const std::string common = " --block 256 --arg bytes=1024 --arg zeros=4 --traffic --json ";
+  const Outcome good = cdna_sim("run " + kBasics + " reduce" + common + "--check");
   ASSERT_EQ(good.exit_code, 0) << good.output;
   const nlohmann::json traffic = nlohmann::json::parse(good.output).at("traffic");
   ASSERT_EQ(traffic.size(), 2U);
   EXPECT_EQ(traffic[0].at("bytes"), 1024);
   EXPECT_EQ(traffic[0].at("segments_64"), traffic[0].at("least_segments_64"));
   EXPECT_EQ(traffic[1].at("bytes"), 4);
-  const Outcome race = cdna_sim("run " + kBasics + " reduce_without_barrier" + common);
+  const Outcome race = cdna_sim("run " + kBasics + " reduce_without_barrier" + common + "--check=lds-races");
   EXPECT_EQ(race.exit_code, 1);
   EXPECT_NE(race.output.find("with no barrier between"), std::string::npos) << race.output;
   const Outcome barrier = cdna_sim("run " + kBasics + " diverge --block 256 --arg zeros=1024 --arg u32=1 --check");
   EXPECT_EQ(barrier.exit_code, 1);
   EXPECT_NE(barrier.output.find("divergent barrier"), std::string::npos) << barrier.output;
+}
+
+TEST(Tool, ChecksByNameAndNamesSourceLines) {
+  const std::string faults = kernel_path("faults", Generation::cdna3).string();
+  const std::string load = "run " + faults + " load --arg unwritten=256 --arg unwritten=256 --arg u32=0 ";
+  const Outcome all = cdna_sim(load + "--check");
+  EXPECT_EQ(all.exit_code, 1) << all.output;
+  EXPECT_NE(all.output.find("cdna-sim: kernel load, workgroup (0, 0, 0), wave 0: kernels/faults.hip:"),
+            std::string::npos)
+      << all.output;
+  EXPECT_NE(all.output.find("of 'argument 0' was not written before\n"), std::string::npos) << all.output;
+  EXPECT_EQ(cdna_sim(load + "--check=misaligned,lds-races").exit_code, 0);
+  EXPECT_EQ(cdna_sim(load + "--check=misaligned,uninitialised").exit_code, 1);
+  EXPECT_EQ(cdna_sim(load).exit_code, 0);
+  const Outcome unknown = cdna_sim(load + "--check=races");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.output.find("no detector 'races': choose from all, misaligned, "), std::string::npos)
+      << unknown.output;
+  const Outcome text = cdna_sim("disasm " + faults);
+  EXPECT_NE(text.output.find("\n; kernels/faults.hip:"), std::string::npos);
 }
 
 TEST(Tool, ListsKernelsAndDisassembles) {
