@@ -121,12 +121,21 @@ std::uint32_t Program::entry(const Kernel& kernel) const {
   return number;
 }
 
+std::uint32_t Program::end(const Kernel& kernel) const {
+  std::uint32_t number = entry(kernel);
+  while (number < instructions_.size() && address(number) < kernel.entry + kernel.code_bytes) ++number;
+  return number;
+}
+
+std::optional<std::uint32_t> Program::branch_target(std::uint32_t number) const {
+  const std::uint32_t target = instructions_[number].target;
+  if (!is_branch(texts_[number]) || target == CodeMap::kNoInstruction) return std::nullopt;
+  return target;
+}
+
 bool Program::order_matters(const Kernel& kernel) const {
-  for (std::uint32_t number = entry(kernel); number < instructions_.size(); ++number) {
-    if (address(number) >= kernel.entry + kernel.code_bytes) return false;
-    if (ordered_[number]) return true;
-  }
-  return false;
+  const auto last = ordered_.begin() + end(kernel);
+  return std::find(ordered_.begin() + entry(kernel), last, true) != last;
 }
 
 }  // namespace octet::sim

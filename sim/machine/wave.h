@@ -37,6 +37,7 @@ struct Wave {
   Status status = Status::running;
   std::uint32_t next = 0;    ///< number of the next instruction
   std::uint32_t number = 0;  ///< of the wave in its workgroup
+  std::uint64_t branches_taken = 0;
 
   std::span<std::byte> lds{};       ///< of the workgroup
   std::span<std::byte> scratch{};   ///< of the wave: lane 0's bytes, lane 1's, ...
