@@ -16,7 +16,7 @@ StaticCounts counts_of(const std::string& source, const char* kernel, Generation
 TEST(StaticCountsTest, ALoopOfWideAccessesAndMatrixInstructions) {
   for (const Generation generation : {Generation::cdna3, Generation::cdna4}) {
     const StaticCounts counts = counts_of("training", "multiply_tiles", generation);
-    ASSERT_EQ(counts.loops.size(), 1U);
+    ASSERT_GE(counts.loops.size(), 1U);  // behind it come those of the stores
     const CodeCounts& loop = counts.loops.front().counts;
     EXPECT_EQ(loop.global_loads, (WidthCounts{{16, 2}}));
     EXPECT_EQ(loop.global_stores, WidthCounts{});
@@ -27,6 +27,7 @@ TEST(StaticCountsTest, ALoopOfWideAccessesAndMatrixInstructions) {
     EXPECT_LT(counts.loops.front().begin, counts.loops.front().end);
     EXPECT_LT(loop.instructions, counts.whole.instructions);
     EXPECT_EQ(counts.whole.global_loads, loop.global_loads);
+    EXPECT_EQ(counts.whole.matrix, loop.matrix);
     EXPECT_EQ(counts.whole.global_stores, (WidthCounts{{4, 64}}));
     EXPECT_EQ(counts.whole.scratch + counts.whole.cache_maintenance + counts.whole.not_implemented, 0U);
   }
