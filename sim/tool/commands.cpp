@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <thread>
 
 #include "core/error.h"

@@ -31,15 +31,16 @@ void add_launch_options(CLI::App& command, Options& options) {
       ->check(CLI::Range(1, 4096));
   command
       .add_option("--arg", options.arguments,
-                  "An argument, once for each in their order. A value: u8= u16= u32= u64= i8= i16= i32= i64= f32= "
-                  "f64=. A buffer: zeros=BYTES, bytes=BYTES (counting), range=COUNT (32-bit integers from 0), "
-                  "random=BYTES:SEED, floats=COUNT:SEED and bf16=COUNT:SEED (normal), file=PATH; it may end in >PATH, "
-                  "where it is written after the run")
+                  "An argument, once for each in their order: a value,\n"
+                  "  u8= u16= u32= u64= i8= i16= i32= i64= f32= f64=\n"
+                  "or a buffer, whose word may end in >PATH, where it is written after the run:\n"
+                  "  zeros=BYTES, bytes=BYTES (0 to 255, again and again), range=COUNT (u32 from 0),\n"
+                  "  random=BYTES:SEED, floats=COUNT:SEED and bf16=COUNT:SEED (normal), file=PATH")
       ->allow_extra_args(false);
   command
       .add_option("--print", options.values,
-                  "ARGUMENT:TYPE:COUNT: print the first values of a buffer after the run, such as 2:f32:8 of argument "
-                  "2, counting from 0")
+                  "ARGUMENT:TYPE:COUNT: print the first values of a buffer after the run;\n"
+                  "2:f32:8 is 8 floats of argument 2, counting from 0")
       ->allow_extra_args(false);
   command.add_flag("--check", options.check, "Stop at races in LDS and at divergent barriers");
 }

@@ -41,6 +41,7 @@ TEST(OccupancyTest, VectorRegistersAreGivenOutInEights) {
   expect(occupancy(kernel(64, 24, 0), Generation::cdna3, 256), {8, 32, Resource::waves});
   expect(occupancy(kernel(65, 24, 0), Generation::cdna3, 256), {7, 28, Resource::vgprs});
   expect(occupancy(kernel(72, 24, 0), Generation::cdna4, 256), {7, 28, Resource::vgprs});
+  expect(occupancy(kernel(100, 24, 0), Generation::cdna3, 256), {4, 16, Resource::vgprs});  // 104: not five times
   expect(occupancy(kernel(128, 24, 0), Generation::cdna4, 256), {4, 16, Resource::vgprs});
   expect(occupancy(kernel(512, 24, 0), Generation::cdna4, 64), {4, 4, Resource::vgprs});
   expect(occupancy(kernel(512, 24, 0), Generation::cdna4, 320), {0, 0, Resource::vgprs});
@@ -58,6 +59,8 @@ TEST(OccupancyTest, LdsIsLargerOnCdna4) {
   expect(occupancy(kernel(32, 24, 0), Generation::cdna3, 256, 32 * 1024), {2, 8, Resource::lds});
   expect(occupancy(kernel(32, 24, 32 * 1024), Generation::cdna3, 256, 1), {1, 4, Resource::lds});
   expect(occupancy(kernel(32, 24, 32 * 1024), Generation::cdna4, 256), {4, 16, Resource::lds});
+  expect(occupancy(kernel(32, 24, 13'000), Generation::cdna3, 256), {4, 16, Resource::lds});  // 13312: not five times
+  expect(occupancy(kernel(32, 24, 54'400), Generation::cdna4, 256), {2, 8, Resource::lds});   // 55040: not three times
   expect(occupancy(kernel(32, 24, 96 * 1024), Generation::cdna3, 256), {0, 0, Resource::lds});
 }
 
