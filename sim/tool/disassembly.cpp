@@ -50,9 +50,9 @@ std::string readable(const Program& program, std::uint32_t number, const std::ma
 }  // namespace
 
 nlohmann::ordered_json disassembly_json(const Program& program, const Kernel* kernel) {
-  const auto [begin, end] = range(program, kernel);
+  const Range shown = range(program, kernel);
   nlohmann::ordered_json lines = nlohmann::json::array();
-  for (std::uint32_t number = begin; number < end; ++number) {
+  for (std::uint32_t number = shown.begin; number < shown.end; ++number) {
     nlohmann::ordered_json line{{"address", program.address(number)},
                                 {"text", program.text(number)},
                                 {"family", name(program.family(number))},
