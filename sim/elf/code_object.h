@@ -19,6 +19,11 @@ enum class Generation : std::uint8_t { cdna3, cdna4 };
 /// As LLVM and HIP spell it: "gfx942", "gfx950".
 [[nodiscard]] std::string_view processor(Generation generation);
 
+/// Bytes of LDS that a compute unit has, and a workgroup at most.
+[[nodiscard]] constexpr std::uint32_t lds_bytes(Generation generation) {
+  return generation == Generation::cdna3 ? 64 * 1024 : 160 * 1024;
+}
+
 /// An argument in a kernel's segment of arguments. `kind` is the metadata's .value_kind: "by_value", "global_buffer",
 /// or "hidden_..." for what the launch fills in.
 struct Argument {

@@ -16,7 +16,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr std::uint32_t kLargestLds = 160 * 1024;
 constexpr std::uint32_t kUnwritten = 0xCDCD'CDCDU;  // what registers and LDS hold before a kernel writes them
 
 std::uint32_t count(const Extent& extent) {
@@ -51,6 +50,10 @@ class Workgroup {
 
   void run(std::uint32_t index);
   [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
+  [[nodiscard]] std::uint64_t branches_taken() const {
+    return std::accumulate(waves_.begin(), waves_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const Wave& wave) { return sum + wave.branches_taken; });
+  }
 
  private:
   void prepare(std::size_t number, const Extent& id);
@@ -190,7 +193,7 @@ void Workgroup::run(std::uint32_t index) {
   }
 }
 
-void check_config(const Kernel& kernel, const LaunchConfig& config) {
+void check_config(const Kernel& kernel, const LaunchConfig& config, Generation generation) {
   const std::uint64_t lanes = std::uint64_t{config.lanes.x} * config.lanes.y * config.lanes.z;
   if (lanes == 0 || lanes > kernel.largest_workgroup) {
     throw UserError("kernel {} takes workgroups of 1 to {} lanes, not {}: mend the launch, or its launch bounds",
@@ -202,7 +205,7 @@ void check_config(const Kernel& kernel, const LaunchConfig& config) {
                     workgroups);
   }
   const std::uint64_t lds = std::uint64_t{kernel.lds_bytes} + config.dynamic_lds_bytes;
-  if (lds > kLargestLds) {
+  if (lds > lds_bytes(generation)) {
     throw UserError("kernel {}: {} bytes of LDS are more than a workgroup has: mend the launch", kernel.name, lds);
   }
 }
@@ -265,7 +268,7 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
                     std::span<const std::byte> arguments, Memory& memory, ThreadPool& pool,
                     std::span<AccessListener* const> listeners) {
   const Kernel& kernel = program.object().kernel(kernel_name);
-  check_config(kernel, config);
+  check_config(kernel, config, program.object().generation);
   check(listeners.empty() || listeners.size() == static_cast<std::size_t>(pool.threads()),
         "each thread of a launch has a listener");
   const Temporary segment(memory, argument_segment(kernel, config, arguments), "kernel arguments");
@@ -301,6 +304,7 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
   result.executed.resize(program.instructions().size());
   for (const std::optional<Workgroup>& workgroup : of_thread) {
     if (!workgroup) continue;
+    result.branches_taken += workgroup->branches_taken();
     for (std::size_t number = 0; number < result.executed.size(); ++number) {
       result.executed[number] += workgroup->executed()[number];
     }

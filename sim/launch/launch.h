@@ -27,6 +27,7 @@ struct LaunchConfig {
 /// What a launch did. Counted the same whatever the number of threads.
 struct LaunchResult {
   std::vector<std::uint64_t> executed;  ///< [instructions] how often each instruction of the program was executed
+  std::uint64_t branches_taken = 0;     ///< by waves; calls and returns are among them
   [[nodiscard]] std::uint64_t total() const;
 };
 

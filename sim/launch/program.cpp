@@ -132,14 +132,25 @@ std::uint32_t Program::entry(const Kernel& kernel) const {
   return number;
 }
 
+std::uint32_t Program::end(const Kernel& kernel) const {
+  std::uint32_t number = entry(kernel);
+  while (number < instructions_.size() && address(number) < kernel.entry + kernel.code_bytes) ++number;
+  return number;
+}
+
+std::optional<std::uint32_t> Program::branch_target(std::uint32_t number) const {
+  const std::uint32_t target = instructions_[number].target;
+  if (!is_branch(texts_[number]) || target == CodeMap::kNoInstruction) return std::nullopt;
+  return target;
+}
+
 bool Program::order_matters(const Kernel& kernel) const {
-  for (std::uint32_t number = entry(kernel); number < instructions_.size(); ++number) {
-    if (address(number) >= kernel.entry + kernel.code_bytes) return false;
-    if (ordered_[number]) return true;
-    const bool calls = texts_[number].starts_with("s_swappc_b64");  // a function that may have them
-    if (calls && std::find(ordered_.begin(), ordered_.end(), true) != ordered_.end()) return true;
-  }
-  return false;
+  const auto first = ordered_.begin() + entry(kernel);
+  const auto last = ordered_.begin() + end(kernel);
+  if (std::find(first, last, true) != last) return true;
+  const bool any = std::find(ordered_.begin(), ordered_.end(), true) != ordered_.end();
+  const auto calls = [](const std::string& text) { return text.starts_with("s_swappc_b64"); };  // what may have them
+  return any && std::any_of(texts_.begin() + entry(kernel), texts_.begin() + end(kernel), calls);
 }
 
 }  // namespace octet::sim

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ class Program {
   [[nodiscard]] bool is_known(std::uint32_t number) const { return known_[number]; }
   /// The kernel's first instruction.
   [[nodiscard]] std::uint32_t entry(const Kernel& kernel) const;
+  /// The instruction behind the kernel's last.
+  [[nodiscard]] std::uint32_t end(const Kernel& kernel) const;
+  /// Where s_branch and s_cbranch_... go; nothing for any other instruction, or where no instruction begins there.
+  [[nodiscard]] std::optional<std::uint32_t> branch_target(std::uint32_t number) const;
   /// Whether what the kernel leaves in memory may depend on the order of workgroups: it has atomic instructions that
   /// return the old value or add floats.
   [[nodiscard]] bool order_matters(const Kernel& kernel) const;

@@ -38,6 +38,7 @@ struct Wave {
   std::uint32_t next = 0;    ///< number of the next instruction
   std::uint32_t number = 0;  ///< of the wave in its workgroup
   std::uint64_t clock = 0;   ///< instructions since it began
+  std::uint64_t branches_taken = 0;
 
   std::span<std::byte> lds{};       ///< of the workgroup
   std::span<std::byte> scratch{};   ///< of the wave: lane 0's bytes, lane 1's, ...

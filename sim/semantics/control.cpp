@@ -21,7 +21,9 @@ void barrier(Wave& wave, const Instruction& /*instruction*/) {
 
 template <auto Condition>
 void branch_if(Wave& wave, const Instruction& instruction) {
-  if (Condition(wave)) wave.next = instruction.target;
+  if (!Condition(wave)) return;
+  wave.next = instruction.target;
+  ++wave.branches_taken;
 }
 
 /// The address of the instruction that comes next.
@@ -35,6 +37,7 @@ void jump(Wave& wave, std::uint64_t address) {
     throw Failure("jumps to {:#x}, where no instruction begins", address);
   }
   wave.next = wave.code->number[dword];
+  ++wave.branches_taken;
 }
 
 void get_address(Wave& wave, const Instruction& instruction) {
