@@ -41,7 +41,19 @@ Ranges measure(const Access& access) {
   return ranges;
 }
 
+double share(std::uint64_t least, std::uint64_t touched) {
+  return touched == 0 ? 1 : static_cast<double>(least) / static_cast<double>(touched);
+}
+
 }  // namespace
+
+double Traffic::share_64() const {
+  return share(least_segments_64, segments_64);
+}
+
+double Traffic::share_128() const {
+  return share(least_segments_128, segments_128);
+}
 
 Traffic& Traffic::operator+=(const Traffic& other) {
   accesses += other.accesses;
@@ -58,31 +70,6 @@ Traffic traffic_of(const Access& access) {
   const Ranges ranges = measure(access);
   return {
       1, ranges.bytes, ranges.segments_64, ranges.segments_128, (ranges.bytes + 63) / 64, (ranges.bytes + 127) / 128};
-}
-
-class TrafficCounter::OfThread : public AccessListener {
- public:
-  explicit OfThread(std::size_t instructions) : traffic(instructions) {}
-  void on_access(const Access& access) override { traffic[access.instruction.number] += traffic_of(access); }
-  std::vector<Traffic> traffic;  // [instructions]
-};
-
-TrafficCounter::TrafficCounter(std::size_t instructions, int threads) {
-  for (int thread = 0; thread < threads; ++thread) threads_.push_back(std::make_shared<OfThread>(instructions));
-}
-
-std::vector<AccessListener*> TrafficCounter::listeners() const {
-  std::vector<AccessListener*> listeners;
-  for (const auto& thread : threads_) listeners.push_back(thread.get());
-  return listeners;
-}
-
-std::vector<Traffic> TrafficCounter::by_instruction() const {
-  std::vector<Traffic> sums(threads_.front()->traffic.size());
-  for (const auto& thread : threads_) {
-    for (std::size_t number = 0; number < sums.size(); ++number) sums[number] += thread->traffic[number];
-  }
-  return sums;
 }
 
 }  // namespace octet::sim

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "sim/machine/access.h"
 
@@ -19,25 +17,15 @@ struct Traffic {
   std::uint64_t least_segments_64 = 0;  ///< that as many bytes could lie in
   std::uint64_t least_segments_128 = 0;
 
+  /// The least in proportion to what was touched, which is coalescing: 1 is perfect, and what no access comes to.
+  [[nodiscard]] double share_64() const;
+  [[nodiscard]] double share_128() const;
+
   Traffic& operator+=(const Traffic& other);
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
 /// What one access of a wave comes to; nothing for one that is not global.
 [[nodiscard]] Traffic traffic_of(const Access& access);
-
-/// Counts a launch, for each of its threads apart: `launch(..., counter.listeners())`.
-class TrafficCounter {
- public:
-  TrafficCounter(std::size_t instructions, int threads);
-
-  [[nodiscard]] std::vector<AccessListener*> listeners() const;
-  /// [instructions], the same for any number of threads.
-  [[nodiscard]] std::vector<Traffic> by_instruction() const;
-
- private:
-  class OfThread;
-  std::vector<std::shared_ptr<OfThread>> threads_;
-};
 
 }  // namespace octet::sim

@@ -23,6 +23,12 @@ inline constexpr int kFirstAccumulator = 256;
 inline constexpr int kFirstStaging = 512;
 inline constexpr int kVectorRows = kFirstStaging + 4;
 
+/// Apertures of flat addresses: 4 GiB that are the workgroup's LDS, and 4 GiB that are the lane's scratch. Hardware
+/// leaves the choice to the driver; no allocation of the simulator or of a host's process lies as high.
+inline constexpr std::uint64_t kPrivateBase = std::uint64_t{1} << 48;
+inline constexpr std::uint64_t kSharedBase = std::uint64_t{2} << 48;
+inline constexpr std::uint64_t kApertureBytes = std::uint64_t{1} << 32;
+
 enum class Bank : std::uint8_t { none, scalar, vector, literal };
 
 /// One operand. `none` is "off", "null", or no operand at all.
@@ -40,7 +46,7 @@ struct Operand {
 namespace modifier {
 inline constexpr std::uint32_t kNone = 0;
 inline constexpr std::uint32_t kSign = 1;             ///< neg and abs of sources
-inline constexpr std::uint32_t kOutput = 2;           ///< clamp, mul:2, mul:4, div:2
+inline constexpr std::uint32_t kOutput = 2;           ///< clamp; mul:2, mul:4, div:2, which IEEE mode ignores
 inline constexpr std::uint32_t kOffset = 4;           ///< offset, offset0, offset1
 inline constexpr std::uint32_t kCache = 8;            ///< sc0, sc1, nt: cache policy
 inline constexpr std::uint32_t kHalves = 16;          ///< op_sel
@@ -49,6 +55,7 @@ inline constexpr std::uint32_t kTruthTable = 64;      ///< bitop3
 inline constexpr std::uint32_t kMatrix = 128;         ///< cbsz, abid, blgp
 inline constexpr std::uint32_t kByteSelection = 256;  ///< src0_sel obeyed by the function itself
 inline constexpr std::uint32_t kSwizzle = 512;        ///< offset:swizzle(...)
+inline constexpr std::uint32_t kBuffer = 1U << 16;    ///< offen, idxen
 }  // namespace modifier
 
 /// DPP: from which lane the first source comes. `control` is the 9-bit field of the encoding.
@@ -80,10 +87,11 @@ struct Instruction {
   std::uint8_t neg_lo = 0;
   std::uint8_t neg_hi = 0;
   bool clamp = false;
-  float output_factor = 1;
   std::uint8_t truth_table = 0;
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;
   std::int32_t offset = 0, offset1 = 0;
+  bool sc0 = false;                   ///< of atomics: the old value is returned
+  bool offen = false, idxen = false;  ///< a buffer's offset, its index, come from VGPRs
   Dpp dpp{};
   Sdwa sdwa{};
 

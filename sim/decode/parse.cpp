@@ -1,5 +1,5 @@
-// Syntax: LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers". Numbers of registers: AMD Instinct MI300
-// ISA, "Scalar Operands".
+// Syntax: LLVM's "Syntax of AMDGPU Instruction Operands" and "... Modifiers". Numbers of registers: AMD CDNA4 ISA, 5.2
+// "Scalar ALU Operands", table 13.
 #include "sim/decode/parse.h"
 
 #include <array>
@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "sim/decode/hardware_registers.h"
 
 namespace octet::sim {
 namespace {
@@ -96,14 +98,33 @@ std::optional<Operand> register_operand(std::string_view text) {
   return operand;
 }
 
-/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5".
-std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, bool sign_extends) {
+/// What stands for a number: hwreg(HW_REG_MODE, 0, 4) for its encoding, and the bounds of apertures, which are 64 bits
+/// wide; what 32-bit operands read of them is not modelled.
+std::optional<std::uint64_t> named_literal(std::string_view text, bool is_wide) {
+  struct Bound {
+    std::string_view name;
+    std::uint64_t address;
+  };
+  constexpr std::array<Bound, 4> kBounds{{{"src_shared_base", kSharedBase},
+                                          {"src_shared_limit", kSharedBase + kApertureBytes - 1},
+                                          {"src_private_base", kPrivateBase},
+                                          {"src_private_limit", kPrivateBase + kApertureBytes - 1}}};
+  for (const Bound& bound : kBounds) {
+    if (is_wide && text == bound.name) return bound.address;
+  }
+  return parse_hardware_register(text);
+}
+
+/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5", "lit(0xffffffff)": a literal where an inline
+/// constant would do.
+std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, std::string_view mnemonic) {
   Operand modified;
   if (text == "off") return modified;
   if (text.starts_with("sext(") && text.ends_with(')')) {
     modified.sign_extended = true;
     text = text.substr(5, text.size() - 6);
   }
+  if (text.starts_with("lit(") && text.ends_with(')')) text = text.substr(4, text.size() - 5);
   Operand literal;
   literal.bank = Bank::literal;
   if (const auto value = float_literal(text, width)) {
@@ -111,7 +132,12 @@ std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, bo
     return literal;
   }
   if (const auto value = integer(text)) {
+    const bool sign_extends = mnemonic.ends_with("_i64");
     literal.literal = static_cast<std::uint64_t>(sign_extends ? static_cast<std::int32_t>(*value) : *value);
+    return literal;
+  }
+  if (const auto value = named_literal(text, mnemonic.ends_with("64"))) {
+    literal.literal = *value;
     return literal;
   }
   if (text.starts_with('-')) {
@@ -200,8 +226,14 @@ std::optional<std::int32_t> swizzle(std::string_view macro) {
 }
 
 bool memory_modifier(std::string_view name, std::string_view value, Instruction& instruction) {
+  if (name == "offen" || name == "idxen") {
+    instruction.used |= modifier::kBuffer;
+    (name == "offen" ? instruction.offen : instruction.idxen) = true;
+    return value.empty();
+  }
   if (name == "sc0" || name == "sc1" || name == "nt") {
     instruction.used |= modifier::kCache;
+    instruction.sc0 = instruction.sc0 || name == "sc0";
     return value.empty();
   }
   if (name == "offset" && value.starts_with("swizzle(")) {
@@ -219,8 +251,6 @@ bool arithmetic_modifier(std::string_view name, std::string_view value, Instruct
   if (name == "clamp" || name == "mul" || name == "div") {
     instruction.used |= modifier::kOutput;
     if (name == "clamp") instruction.clamp = true;
-    if (name == "mul") instruction.output_factor = value == "4" ? 4 : 2;
-    if (name == "div") instruction.output_factor = 0.5;
     return name == "clamp" ? value.empty() : value == "2" || (value == "4" && name == "mul");
   }
   if (name == "op_sel") {
@@ -372,8 +402,12 @@ Parsed parse(std::string_view text) {
   const FloatWidth width = width_of_literals(mnemonic);
   Instruction& instruction = parsed.instruction;
   for (const std::string_view token : tokens(text.substr(blank))) {
+    if (token == "lds") {
+      parsed.mnemonic += "_lds";
+      continue;
+    }
     if (parse_modifier(token, parsed)) continue;
-    const auto operand = parse_operand(token, width, mnemonic.ends_with("_i64"));
+    const auto operand = parse_operand(token, width, mnemonic);
     if (!operand || instruction.operand_count == instruction.operands.size()) {
       if (parsed.unknown.empty()) parsed.unknown = std::string(token);
       continue;

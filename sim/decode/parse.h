@@ -13,7 +13,7 @@ namespace octet::sim {
 enum class Form : std::uint8_t { plain, dpp, sdwa };
 
 struct Parsed {
-  std::string mnemonic;  ///< without _e32, _e64, _dpp, _sdwa
+  std::string mnemonic;  ///< without _e32, _e64, _dpp, _sdwa; with _lds where the text ends in "lds"
   Form form = Form::plain;
   Instruction instruction;  ///< all but its function, its number, its target
   std::string unknown;      ///< the first part of the text that was not understood; empty when all was

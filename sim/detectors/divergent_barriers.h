@@ -2,26 +2,25 @@
 // does.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <cstddef>
+#include <span>
 
 #include "sim/launch/program.h"
 #include "sim/machine/access.h"
 
 namespace octet::sim {
 
-/// Watches a launch: `launch(..., detector.listeners())`. A Failure ends it where waves wait at different barriers,
-/// where a wave has ended while others wait, and where lanes of a wave are switched off at a barrier.
-class DivergentBarrierDetector {
+/// Finds waves that wait at different barriers, a wave that has ended while others wait, and lanes of a wave that are
+/// switched off at a barrier.
+class DivergentBarriers : public AccessListener {
  public:
   /// `program` must outlive it.
-  DivergentBarrierDetector(const Program& program, int threads);
+  explicit DivergentBarriers(const Program& program) : program_(program) {}
 
-  [[nodiscard]] std::vector<AccessListener*> listeners() const;
+  void on_barrier(std::span<const Waiting> waiting, std::size_t ended) override;
 
  private:
-  class OfThread;
-  std::vector<std::shared_ptr<OfThread>> threads_;
+  const Program& program_;
 };
 
 }  // namespace octet::sim

@@ -46,6 +46,7 @@ void load_segments(const ElfFile& elf, CodeObject& object) {
   for (const Segment& segment : elf.segments) {
     std::copy(segment.bytes.begin(), segment.bytes.end(),
               object.image.begin() + static_cast<std::ptrdiff_t>(segment.address));
+    if (!segment.writable) object.read_only.push_back({segment.address, segment.address + segment.memory_size});
     if (!segment.executable) continue;
     if (has_code) throw UserError("{}: has two segments of code: link it with ld.lld", object.name);
     has_code = true;
@@ -193,6 +194,7 @@ CodeObject read_code_object(std::span<const std::byte> file, const std::string& 
   object.generation = generation_of(elf, name);
   load_segments(elf, object);
   read_kernels(elf, object);
+  object.lines = SourceLines(file);
   return object;
 }
 

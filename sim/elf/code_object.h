@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/elf/source_lines.h"
+
 namespace octet::sim {
 
 /// What an instruction means may depend on it: FP8 is e4m3fnuz and e5m2fnuz on CDNA3, e4m3fn and e5m2 on CDNA4.
@@ -16,6 +18,11 @@ enum class Generation : std::uint8_t { cdna3, cdna4 };
 
 /// As LLVM and HIP spell it: "gfx942", "gfx950".
 [[nodiscard]] std::string_view processor(Generation generation);
+
+/// Bytes of LDS that a compute unit has, and a workgroup at most.
+[[nodiscard]] constexpr std::uint32_t lds_bytes(Generation generation) {
+  return generation == Generation::cdna3 ? 64 * 1024 : 160 * 1024;
+}
 
 /// An argument in a kernel's segment of arguments. `kind` is the metadata's .value_kind: "by_value", "global_buffer",
 /// or "hidden_..." for what the launch fills in.
@@ -55,11 +62,18 @@ struct Kernel {
   std::vector<Argument> arguments;
 };
 
+/// Of the image: [begin, end).
+struct ImageRange {
+  std::uint64_t begin, end;
+};
+
 struct CodeObject {
   std::string name;  ///< for errors
   Generation generation;
   std::vector<std::byte> image;  ///< the loaded segments from address 0
   std::uint64_t code_begin, code_end;
+  std::vector<ImageRange> read_only;  ///< segments that kernels must not write: code and constants
+  SourceLines lines;
   std::map<std::string, Kernel, std::less<>> kernels;
 
   /// UserError, naming the kernels there are, when there is none of that name.

@@ -13,6 +13,7 @@ constexpr std::uint64_t kSymbolSize = 24;
 constexpr std::uint32_t kLoad = 1;             // PT_LOAD
 constexpr std::uint32_t kNote = 4;             // PT_NOTE
 constexpr std::uint32_t kExecutable = 1;       // PF_X
+constexpr std::uint32_t kWritable = 2;         // PF_W
 constexpr std::uint32_t kRelocations = 4;      // SHT_RELA
 constexpr std::uint32_t kDynamicSymbols = 11;  // SHT_DYNSYM
 
@@ -58,7 +59,7 @@ void read_segments(const Bytes& file, ElfFile& elf) {
       throw UserError("{}: damaged: a segment has an impossible size or place: compile it again", file.name());
     }
     end = address + memory_size;
-    elf.segments.push_back({address, memory_size, bytes, (flags & kExecutable) != 0});
+    elf.segments.push_back({address, memory_size, bytes, (flags & kWritable) != 0, (flags & kExecutable) != 0});
   }
 }
 

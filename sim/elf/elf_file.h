@@ -14,6 +14,7 @@ struct Segment {
   std::uint64_t address;
   std::uint64_t memory_size;
   std::span<const std::byte> bytes;
+  bool writable;
   bool executable;
 };
 

@@ -1,5 +1,5 @@
 // What waves find in their registers: LLVM's "User Guide for AMDGPU Backend", "Initial Kernel Execution State" and
-// "Kernel Dispatch".
+// "Kernel Dispatch"; AMD CDNA4 ISA, 3.13 "GPR Initialization".
 #include "sim/launch/launch.h"
 
 #include <algorithm>
@@ -16,11 +16,14 @@
 namespace octet::sim {
 namespace {
 
-constexpr std::uint32_t kLargestLds = 160 * 1024;
 constexpr std::uint32_t kUnwritten = 0xCDCD'CDCDU;  // what registers and LDS hold before a kernel writes them
 
 std::uint32_t count(const Extent& extent) {
   return extent.x * extent.y * extent.z;
+}
+
+std::uint32_t count_waves(const LaunchConfig& config) {
+  return (count(config.lanes) + kLanes - 1) / kLanes;
 }
 
 /// What is the same for all workgroups of a launch.
@@ -40,13 +43,17 @@ class Workgroup {
   Workgroup(const Task& task, AccessListener* listener)
       : task_(task),
         listener_(listener),
-        waves_((count(task.config.lanes) + kLanes - 1) / kLanes),
+        waves_(count_waves(task.config)),
         lds_(task.kernel.lds_bytes + task.config.dynamic_lds_bytes),
         scratch_(waves_.size() * kLanes * task.kernel.scratch_bytes),
         executed_(task.program.instructions().size()) {}
 
   void run(std::uint32_t index);
   [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
+  [[nodiscard]] std::uint64_t branches_taken() const {
+    return std::accumulate(waves_.begin(), waves_.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const Wave& wave) { return sum + wave.branches_taken; });
+  }
 
  private:
   void prepare(std::size_t number, const Extent& id);
@@ -120,6 +127,7 @@ void Workgroup::prepare(std::size_t number, const Extent& id) {
   wave.status = Status::running;
   wave.next = task_.entry;
   wave.number = static_cast<std::uint32_t>(number);
+  wave.clock = 0;
   wave.lds = lds_;
   wave.scratch_bytes = task_.kernel.scratch_bytes;
   const std::size_t of_wave = std::size_t{wave.scratch_bytes} * kLanes;
@@ -142,12 +150,13 @@ void Workgroup::run_wave(std::size_t number, const Extent& id) {
       if (wave.next >= instructions.size()) throw Failure("runs past the end of the code");
       instruction = &instructions[wave.next++];
       ++executed_[instruction->number];
+      ++wave.clock;
       instruction->execute(wave, *instruction);
     }
   } catch (const Failure& failure) {
     const std::uint32_t at = instruction == nullptr ? task_.entry : instruction->number;
-    throw Failure("kernel {}, workgroup ({}, {}, {}), wave {}: {:#x}: {}: {}", task_.kernel.name, id.x, id.y, id.z,
-                  number, task_.program.address(at), task_.program.text(at), failure.what());
+    throw Failure("kernel {}, workgroup ({}, {}, {}), wave {}: {}: {}", task_.kernel.name, id.x, id.y, id.z, number,
+                  task_.program.place(at), failure.what());
   }
 }
 
@@ -184,7 +193,7 @@ void Workgroup::run(std::uint32_t index) {
   }
 }
 
-void check_config(const Kernel& kernel, const LaunchConfig& config) {
+void check_config(const Kernel& kernel, const LaunchConfig& config, Generation generation) {
   const std::uint64_t lanes = std::uint64_t{config.lanes.x} * config.lanes.y * config.lanes.z;
   if (lanes == 0 || lanes > kernel.largest_workgroup) {
     throw UserError("kernel {} takes workgroups of 1 to {} lanes, not {}: mend the launch, or its launch bounds",
@@ -196,9 +205,14 @@ void check_config(const Kernel& kernel, const LaunchConfig& config) {
                     workgroups);
   }
   const std::uint64_t lds = std::uint64_t{kernel.lds_bytes} + config.dynamic_lds_bytes;
-  if (lds > kLargestLds) {
+  if (lds > lds_bytes(generation)) {
     throw UserError("kernel {}: {} bytes of LDS are more than a workgroup has: mend the launch", kernel.name, lds);
   }
+}
+
+LaunchShape shape(const Kernel& kernel, const LaunchConfig& config) {
+  const Extent& grid = config.workgroups;
+  return {{grid.x, grid.y, grid.z}, count_waves(config), kernel.scratch_bytes, kernel.spilled_vgprs};
 }
 
 /// The fault of the first workgroup that has one, whoever meets it first. Workgroups are begun in order, so that all
@@ -226,12 +240,13 @@ class FirstFault {
   std::string message_;
 };
 
-/// An allocation for as long as a launch runs.
+/// An allocation for as long as a launch runs, for kernels to read.
 class Temporary {
  public:
   Temporary(Memory& memory, std::span<const std::byte> bytes, const char* name)
       : memory_(memory), address_(memory.allocate(bytes.size(), name)) {
     memory.write(address_, bytes);
+    memory.protect(address_, bytes.size());
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -253,13 +268,19 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
                     std::span<const std::byte> arguments, Memory& memory, ThreadPool& pool,
                     std::span<AccessListener* const> listeners) {
   const Kernel& kernel = program.object().kernel(kernel_name);
-  check_config(kernel, config);
+  check_config(kernel, config, program.object().generation);
   check(listeners.empty() || listeners.size() == static_cast<std::size_t>(pool.threads()),
         "each thread of a launch has a listener");
   const Temporary segment(memory, argument_segment(kernel, config, arguments), "kernel arguments");
   const Temporary packet(memory, dispatch_packet(kernel, config), "dispatch packet");
   const Task task{program, kernel, config, memory, segment.address(), packet.address(), program.entry(kernel)};
   const std::uint32_t workgroups = count(config.workgroups);
+
+  bool in_order = program.order_matters(kernel);
+  for (AccessListener* listener : listeners) {
+    listener->on_launch(shape(kernel, config));
+    in_order = in_order || listener->needs_order();
+  }
 
   std::vector<std::optional<Workgroup>> of_thread(static_cast<std::size_t>(pool.threads()));
   FirstFault fault;
@@ -273,7 +294,7 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
       fault.note(index, failure);
     }
   };
-  if (program.order_matters(kernel)) {
+  if (in_order) {
     for (std::uint32_t index = 0; index < workgroups; ++index) run(index, 0);
   } else {
     pool.run(workgroups, run);
@@ -283,6 +304,7 @@ LaunchResult launch(const Program& program, std::string_view kernel_name, const 
   result.executed.resize(program.instructions().size());
   for (const std::optional<Workgroup>& workgroup : of_thread) {
     if (!workgroup) continue;
+    result.branches_taken += workgroup->branches_taken();
     for (std::size_t number = 0; number < result.executed.size(); ++number) {
       result.executed[number] += workgroup->executed()[number];
     }

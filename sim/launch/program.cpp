@@ -63,6 +63,9 @@ Instruction bind(Parsed parsed, Generation generation, std::deque<Instruction>& 
 Program::Program(const CodeObject& object, Memory& memory)
     : object_(object), memory_(memory), image_address_(memory.allocate(object.image.size(), object.name)) {
   memory_.write(image_address_, object_.image);
+  for (const ImageRange& range : object_.read_only) {
+    memory_.protect(image_address_ + range.begin, range.end - range.begin);
+  }
   decode();
   resolve_branches();
 }
@@ -83,7 +86,7 @@ void Program::decode() {
     Parsed parsed = parse(text.text);
     const std::optional<Found> found = find_row(parsed.mnemonic, object_.generation);
     const bool is_atomic = found && found->family == Family::atomic;
-    ordered_.push_back(is_atomic && (found->row->order_matters || parsed.instruction.operand_count == 4));
+    ordered_.push_back(is_atomic && (found->row->order_matters || parsed.instruction.sc0));
     families_.push_back(found ? found->family : Family::control);
     Instruction instruction = bind(std::move(parsed), object_.generation, inners_);
     instruction.number = number;
@@ -115,18 +118,39 @@ std::uint64_t Program::address(std::uint32_t number) const {
   return object_.code_begin + std::uint64_t{4} * code_.dword[number];
 }
 
+std::string Program::place(std::uint32_t number) const {
+  const std::string line = object_.lines.at(address(number));
+  return fmt::format("{}{}{:#x}: {}", line, line.empty() ? "" : ": ", address(number), text(number));
+}
+
 std::uint32_t Program::entry(const Kernel& kernel) const {
-  const std::uint32_t number = code_.number[(kernel.entry - object_.code_begin) / 4];
-  if (number == CodeMap::kNoInstruction) throw Failure("kernel {} begins within an instruction", kernel.name);
+  // Firmware that preloads arguments skips what would do so instead: LLVM, "Preloaded Kernel Arguments".
+  const std::uint64_t skipped = kernel.initial.preloaded_dwords > 0 ? 256 : 0;
+  const std::uint64_t dword = (kernel.entry + skipped - object_.code_begin) / 4;
+  const std::uint32_t number = dword < code_.number.size() ? code_.number[dword] : CodeMap::kNoInstruction;
+  if (number == CodeMap::kNoInstruction) throw Failure("kernel {} begins where no instruction does", kernel.name);
   return number;
 }
 
+std::uint32_t Program::end(const Kernel& kernel) const {
+  std::uint32_t number = entry(kernel);
+  while (number < instructions_.size() && address(number) < kernel.entry + kernel.code_bytes) ++number;
+  return number;
+}
+
+std::optional<std::uint32_t> Program::branch_target(std::uint32_t number) const {
+  const std::uint32_t target = instructions_[number].target;
+  if (!is_branch(texts_[number]) || target == CodeMap::kNoInstruction) return std::nullopt;
+  return target;
+}
+
 bool Program::order_matters(const Kernel& kernel) const {
-  for (std::uint32_t number = entry(kernel); number < instructions_.size(); ++number) {
-    if (address(number) >= kernel.entry + kernel.code_bytes) return false;
-    if (ordered_[number]) return true;
-  }
-  return false;
+  const auto first = ordered_.begin() + entry(kernel);
+  const auto last = ordered_.begin() + end(kernel);
+  if (std::find(first, last, true) != last) return true;
+  const bool any = std::find(ordered_.begin(), ordered_.end(), true) != ordered_.end();
+  const auto calls = [](const std::string& text) { return text.starts_with("s_swappc_b64"); };  // what may have them
+  return any && std::any_of(texts_.begin() + entry(kernel), texts_.begin() + end(kernel), calls);
 }
 
 }  // namespace octet::sim

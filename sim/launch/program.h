@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +36,17 @@ class Program {
   [[nodiscard]] const std::string& text(std::uint32_t number) const { return texts_[number]; }
   /// As it stands in the code object's file and in a disassembly.
   [[nodiscard]] std::uint64_t address(std::uint32_t number) const;
+  /// "kernels.hip:42: 0x3180: global_load_dword ...": its source line where that is known, its address, its text.
+  [[nodiscard]] std::string place(std::uint32_t number) const;
   [[nodiscard]] Family family(std::uint32_t number) const { return families_[number]; }
   /// False where executing the instruction is an error.
   [[nodiscard]] bool is_known(std::uint32_t number) const { return known_[number]; }
   /// The kernel's first instruction.
   [[nodiscard]] std::uint32_t entry(const Kernel& kernel) const;
+  /// The instruction behind the kernel's last.
+  [[nodiscard]] std::uint32_t end(const Kernel& kernel) const;
+  /// Where s_branch and s_cbranch_... go; nothing for any other instruction, or where no instruction begins there.
+  [[nodiscard]] std::optional<std::uint32_t> branch_target(std::uint32_t number) const;
   /// Whether what the kernel leaves in memory may depend on the order of workgroups: it has atomic instructions that
   /// return the old value or add floats.
   [[nodiscard]] bool order_matters(const Kernel& kernel) const;

@@ -1,4 +1,4 @@
-// The state of a wave of 64 lanes while it runs. AMD Instinct MI300 ISA, "Kernel State".
+// The state of a wave of 64 lanes while it runs. AMD CDNA4 ISA, 3 "Kernel State".
 #pragma once
 
 #include <array>
@@ -37,6 +37,8 @@ struct Wave {
   Status status = Status::running;
   std::uint32_t next = 0;    ///< number of the next instruction
   std::uint32_t number = 0;  ///< of the wave in its workgroup
+  std::uint64_t clock = 0;   ///< instructions since it began
+  std::uint64_t branches_taken = 0;
 
   std::span<std::byte> lds{};       ///< of the workgroup
   std::span<std::byte> scratch{};   ///< of the wave: lane 0's bytes, lane 1's, ...

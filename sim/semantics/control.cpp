@@ -1,5 +1,5 @@
-// Control of the program's flow, and what has no effect here. AMD Instinct MI300 ISA, "Program Flow Control" and
-// "Instructions": SOPP.
+// Control of the program's flow, and what has no effect here. AMD CDNA4 ISA, 4 "Program Flow Control"; 12.3 SOP1
+// (program counter), 12.5 SOPP; of cache maintenance 9.1.10.2.
 #include <array>
 #include <cstdint>
 
@@ -21,7 +21,9 @@ void barrier(Wave& wave, const Instruction& /*instruction*/) {
 
 template <auto Condition>
 void branch_if(Wave& wave, const Instruction& instruction) {
-  if (Condition(wave)) wave.next = instruction.target;
+  if (!Condition(wave)) return;
+  wave.next = instruction.target;
+  ++wave.branches_taken;
 }
 
 /// The address of the instruction that comes next.
@@ -35,6 +37,7 @@ void jump(Wave& wave, std::uint64_t address) {
     throw Failure("jumps to {:#x}, where no instruction begins", address);
   }
   wave.next = wave.code->number[dword];
+  ++wave.branches_taken;
 }
 
 void get_address(Wave& wave, const Instruction& instruction) {
@@ -51,8 +54,14 @@ void swap_address(Wave& wave, const Instruction& instruction) {
   jump(wave, target);
 }
 
+/// What a kernel calls when it gives up: __builtin_trap(), abort(), a failed assertion.
+void trap(Wave& /*wave*/, const Instruction& instruction) {
+  throw Failure("the kernel stops itself by trap {}", instruction.operands[0].literal);
+}
+
 constexpr std::array kRows = std::to_array<Row>({
     {"s_endpgm", end_program},
+    {"s_trap", trap},
     {"s_barrier", barrier},
     {"s_branch", branch_if<[](const Wave&) { return true; }>},
     {"s_cbranch_scc0", branch_if<[](const Wave& wave) { return !wave.scc; }>},
@@ -71,6 +80,8 @@ constexpr std::array kRows = std::to_array<Row>({
     {"s_icache_inv", nothing},
     {"s_dcache_inv", nothing},
     {"s_dcache_wb", nothing},
+    {"s_dcache_inv_vol", nothing},
+    {"s_dcache_wb_vol", nothing},
     {"buffer_wbl2", nothing, modifier::kCache},
     {"buffer_inv", nothing, modifier::kCache},
 });

@@ -1,5 +1,5 @@
-// What moves values between lanes, or between lanes and scalars, and the staging for DPP and SDWA. AMD Instinct MI300
-// ISA, "Data Parallel Processing (DPP)", "Sub-Dword Addressing (SDWA)", "Instructions": V_READLANE_B32 and others.
+// What moves values between lanes, or between lanes and scalars, and the staging for DPP and SDWA. AMD CDNA4 ISA,
+// 13.3.7 SDWA, 13.3.8 SDWAB, 13.3.9 DPP (controls: table 94); 12.8 VOP1 and 12.11 VOP3 (V_READLANE_B32 and others).
 #include <array>
 #include <bit>
 #include <cstdint>

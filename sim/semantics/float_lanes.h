@@ -1,5 +1,6 @@
-// How functions of families read floats (neg, abs), write them (clamp, output factor), and which NaN they give.
-// AMD Instinct MI300 ISA, "Vector ALU Operations": "Input Modifiers", "Output Modifiers"; IEEE mode, as clang sets it.
+// How functions of families read floats (neg, abs), write them (clamp), and which NaN they give.
+// AMD CDNA4 ISA, 6.2.1 "Instruction Inputs", 6.2.2 "Instruction Outputs", 6.5 "ALU Clamp Bit Usage"; 3.5 "Mode
+// register": IEEE mode, as clang sets it.
 #pragma once
 
 #include <array>
@@ -14,7 +15,9 @@ namespace octet::sim {
 inline constexpr std::uint32_t kFloatSign = 0x8000'0000U;
 inline constexpr std::uint32_t kFloatInfinity = 0x7F80'0000U;
 inline constexpr std::uint32_t kQuietBit = 0x0040'0000U;
-inline constexpr std::uint32_t kDefaultNan = 0x7FC0'0000U;
+/// Of operations that have no result. The ISA shows this one, sign and all, for roots, logarithms, sine, cosine and
+/// 0 / 0 (12.8, 12.11); what sums and products give is taken to be the same.
+inline constexpr std::uint32_t kDefaultNan = 0xFFC0'0000U;
 
 [[nodiscard]] constexpr float as_float(std::uint32_t bits) {
   return std::bit_cast<float>(bits);
@@ -36,11 +39,9 @@ inline constexpr std::uint32_t kDefaultNan = 0x7FC0'0000U;
   return buffer;
 }
 
-/// Output factor, then clamp to [0, 1], where NaN becomes 0 (as with DX10_CLAMP, which clang sets).
+/// Clamp to [0, 1], where NaN becomes 0 (as with DX10_CLAMP, which clang sets). A factor (mul:2, mul:4, div:2) has no
+/// effect in IEEE mode.
 inline void modify_output(const Instruction& instruction, Lanes& result) {
-  if (instruction.output_factor != 1) {
-    for (std::uint32_t& bits : result) bits = as_bits(as_float(bits) * instruction.output_factor);
-  }
   if (!instruction.clamp) return;
   for (std::uint32_t& bits : result) {
     const float value = as_float(bits);

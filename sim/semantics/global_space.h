@@ -8,11 +8,27 @@
 
 namespace octet::sim {
 
-/// AMD Instinct MI300 ISA, "Flat Memory Instructions": a 64-bit address in a pair of VGPRs, or with a scalar address a
-/// 32-bit offset in one VGPR; both plus the instruction's offset.
+/// Finds the allocation of an access that is not in the one of the access before. Failure when none holds it.
+inline void look_up(Wave& wave, std::uint64_t first, std::size_t lane, std::size_t bytes) {
+  const Allocation* allocation = wave.memory->find(first);
+  if (allocation == nullptr || !allocation->holds(first, bytes)) {
+    throw Failure("lane {} accesses {}", lane, wave.memory->describe(first, bytes));
+  }
+  wave.recent = allocation;
+}
+
+/// The host's bytes of a lane's access to global memory. Failure when no live allocation holds all of it.
+[[nodiscard]] inline std::byte* global_bytes(Wave& wave, std::uint64_t first, std::size_t lane, std::size_t bytes) {
+  if (wave.recent == nullptr || !wave.recent->holds(first, bytes)) look_up(wave, first, lane, bytes);
+  return wave.recent->bytes + (first - wave.recent->address);
+}
+
+/// AMD CDNA4 ISA, 10.4 "Global": a 64-bit address in a pair of VGPRs, or with a scalar address a 32-bit offset
+/// in one VGPR; both plus the instruction's offset.
 class GlobalSpace {
  public:
   static constexpr Space kSpace = Space::global;
+  static constexpr std::size_t kStoreAddress = 0;
 
   GlobalSpace(Wave& wave, const Instruction& instruction, std::size_t address, std::size_t scalar_address)
       : wave_(wave), low_(vector_row(wave, instruction.operands[address])) {
@@ -33,20 +49,10 @@ class GlobalSpace {
   }
 
   [[nodiscard]] std::byte* at(std::size_t lane, std::size_t bytes) const {
-    const std::uint64_t first = address(lane);
-    if (wave_.recent == nullptr || !wave_.recent->holds(first, bytes)) look_up(first, lane, bytes);
-    return wave_.recent->bytes + (first - wave_.recent->address);
+    return global_bytes(wave_, address(lane), lane, bytes);
   }
 
  private:
-  void look_up(std::uint64_t first, std::size_t lane, std::size_t bytes) const {
-    const Allocation* allocation = wave_.memory->find(first);
-    if (allocation == nullptr || !allocation->holds(first, bytes)) {
-      throw Failure("lane {} accesses {}", lane, wave_.memory->describe(first, bytes));
-    }
-    wave_.recent = allocation;
-  }
-
   Wave& wave_;
   const Lanes& low_;
   const Lanes* high_ = nullptr;

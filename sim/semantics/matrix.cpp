@@ -1,6 +1,6 @@
 // Matrix products: D = A * B + C with A [M, K], B [K, N], C and D [M, N] spread over the lanes of a wave.
-// AMD Instinct MI300 ISA, "Matrix Arithmetic Instructions"; for the shapes with more than 16 bytes a lane and the block
-// scales, the same chapter of the CDNA4 document.
+// AMD CDNA4 ISA, 7 "Matrix Arithmetic Instructions": 7.1.4 layouts, 7.1.5 those of more than 16 bytes a lane, 7.2 block
+// scales, 7.4 denormals; 12.10 VOP3P. What CDNA3 has of these is laid out alike.
 // Products and sums are formed in double precision, where products of these formats are exact, and rounded once.
 #include <algorithm>
 #include <array>
@@ -168,8 +168,10 @@ double block_scale(u32 code) {
   return code == 255 ? static_cast<double>(as_float(kDefaultNan)) : std::ldexp(1.0, static_cast<int>(code) - 127);
 }
 
-/// Which byte of the scale's register op_sel (its low bit) and op_sel_hi (its high bit) choose.
+/// Where the scale begins in its source: op_sel (low bit) and op_sel_hi (high bit) choose a byte of a register; of a
+/// constant it is the exponent of a float.
 u32 scale_shift(const Instruction& instruction, std::size_t source) {
+  if (instruction.operands[source + 4].bank == Bank::literal) return 23;
   return 8U * ((instruction.op_sel >> source & 1U) + 2U * (instruction.op_sel_hi >> source & 1U));
 }
 

@@ -1,4 +1,4 @@
-// Scalar arithmetic. AMD Instinct MI300 ISA, "Scalar ALU Operations" and "Instructions": SOP2, SOPK, SOP1, SOPC.
+// Scalar arithmetic. AMD CDNA4 ISA, 5 "Scalar ALU Operations"; 12.1 SOP2, 12.2 SOPK, 12.3 SOP1, 12.4 SOPC.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -93,7 +93,7 @@ constexpr auto kGreaterEqual = [](auto a, auto b) { return a >= b; };
 constexpr auto kLess = [](auto a, auto b) { return a < b; };
 constexpr auto kLessEqual = [](auto a, auto b) { return a <= b; };
 constexpr auto kMin = [](auto a, auto b, bool) { return WithScc<decltype(a)>{a < b ? a : b, a < b}; };
-constexpr auto kMax = [](auto a, auto b, bool) { return WithScc<decltype(a)>{a > b ? a : b, a > b}; };
+constexpr auto kMax = [](auto a, auto b, bool) { return WithScc<decltype(a)>{a >= b ? a : b, a >= b}; };
 constexpr auto kFirstSet = [](auto a) { return a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)); };
 constexpr auto kLeadingZeros = [](auto a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); };
 constexpr auto kCount = [](auto a) { return static_cast<u32>(std::popcount(a)); };

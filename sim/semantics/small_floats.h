@@ -1,6 +1,6 @@
 // FP8, bf16 and half as the simulator decodes and encodes them: bit by bit, on its own, so that tests may hold it
-// against other code. AMD Instinct MI300 ISA, "Data Types" (FP8 and BF8); OCP "8-bit Floating Point Specification" for
-// CDNA4.
+// against other code. AMD CDNA4 ISA, 7.3, table 30 and the rule of FP16_OVFL; OCP "8-bit Floating Point Specification".
+// CDNA3's formats: LLVM's Float8E4M3FNUZ and Float8E5M2FNUZ, and the table in ROCm's composable_kernel, float8.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Vector comparisons and selection. AMD Instinct MI300 ISA, "Instructions": VOPC; v_cndmask_b32 of VOP2.
+// Vector comparisons and selection. AMD CDNA4 ISA, 3.9 "Vector Compares: VCC and VCCZ"; 12.9 VOPC, 12.7 VOP2
+// (V_CNDMASK_B32).
 #include <array>
 #include <cmath>
 #include <cstdint>

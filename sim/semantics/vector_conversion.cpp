@@ -1,5 +1,5 @@
-// Conversions between number formats. AMD Instinct MI300 ISA, "Instructions": VOP1, VOP3 (V_CVT_...); for CDNA4 the
-// same section of its document, which adds V_CVT_PK_BF16_F32 and reads FP8 as OCP's formats.
+// Conversions between number formats. AMD CDNA4 ISA, 7.3 "BF8 / FP8 and Smaller Formats and Conversions"; 12.8 VOP1,
+// 12.11 VOP3 (V_CVT_...). CDNA3 has the same instructions but for V_CVT_PK_BF16_F32, and the formats without -0.
 #include <algorithm>
 #include <array>
 #include <cmath>

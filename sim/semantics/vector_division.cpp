@@ -1,5 +1,6 @@
 // The three instructions with which clang divides floats exactly: scale, fused multiply-add with unscaling, fix-up.
-// AMD Instinct MI300 ISA, "Instructions": VOP3, V_DIV_SCALE_F32, V_DIV_FMAS_F32, V_DIV_FIXUP_F32.
+// AMD CDNA4 ISA, 12.11 VOP3: V_DIV_SCALE_F32, V_DIV_FMAS_F32, V_DIV_FIXUP_F32. Where the document's formulas cannot be
+// meant as printed, the comments say what stands here instead.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -27,16 +28,22 @@ struct Scaled {
 };
 
 /// Prepares `source`, which is the numerator or the denominator, so that the steps of a division neither overflow nor
-/// lose bits. There is no case for a denormal reciprocal: taken in single precision it would scale large denominators
-/// to infinity, and in double precision that of a float is never denormal.
+/// lose bits. The document asks whether the reciprocal is denormal "in 64 bits", which that of a float never is; what
+/// can be meant is single precision, where v_rcp_f32 would make it 0. And where the quotient is denormal as well it
+/// prints 2^64 for the denominator, which would overflow: 2^-64 is what makes the quotient right.
 Scaled scale(float source, float denominator, float numerator) {
   const bool is_denominator = as_bits(source) == as_bits(denominator);
   const bool is_numerator = as_bits(source) == as_bits(numerator);
   const float up = std::ldexp(source, kScale);
+  const float down = std::ldexp(source, -kScale);
   if (numerator == 0 || denominator == 0) return {as_float(kDefaultNan), false};
   if (exponent(numerator) - exponent(denominator) >= 96) return {is_denominator ? up : source, true};
   if (is_denormal(denominator)) return {up, false};
-  if (is_denormal(double{numerator} / double{denominator})) return {is_numerator ? up : source, true};
+  const bool tiny_quotient = is_denormal(double{numerator} / double{denominator});
+  const bool tiny_reciprocal = is_denormal(1 / double{denominator});
+  if (tiny_reciprocal && tiny_quotient) return {is_denominator ? down : source, true};
+  if (tiny_reciprocal) return {down, false};
+  if (tiny_quotient) return {is_numerator ? up : source, true};
   if (exponent(numerator) <= 23) return {up, false};
   return {source, false};
 }
@@ -70,8 +77,9 @@ float fused_and_scaled(float a, float b, float c, int power) {
   return static_cast<float>(std::ldexp(std::bit_cast<double>(bits), power));
 }
 
-/// D = a * b + c, times 2^64 or 2^-64 where VCC says that the operands were scaled. Rounded once: inferred, as only
-/// then are quotients right that are denormal.
+/// D = a * b + c, times 2^64 or 2^-64 where VCC says that the operands were scaled: the larger quotient was scaled
+/// down. The document prints 2^32 for both; v_div_scale_f32 scales by 2^64. Rounded once: inferred, as only then are
+/// quotients right that are denormal.
 void divide_fused(Wave& wave, const Instruction& instruction) {
   std::array<Lanes, 3> buffers;
   const std::array<const Lanes*, 3> sources{&read_floats(wave, instruction.operands[1], buffers[0]),
@@ -101,7 +109,7 @@ float fix_up(float quotient, float denominator, float numerator) {
   if (denominator == 0 || std::isinf(numerator)) return infinity;
   if (std::isinf(denominator) || numerator == 0) return zero;
   if (exponent(numerator) - exponent(denominator) < -150) return zero;
-  if (std::isnan(quotient)) return infinity;  // the steps before overflowed
+  if (std::isnan(quotient)) return infinity;  // the steps before overflowed; not in the document
   return std::copysign(quotient, negative ? -1.0F : 1.0F);
 }
 

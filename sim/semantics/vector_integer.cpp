@@ -1,5 +1,5 @@
-// Vector arithmetic on integers of 16 and 32 bits. AMD Instinct MI300 ISA, "Vector ALU Operations" and "Instructions":
-// VOP1, VOP2, VOP3.
+// Vector arithmetic on integers of 16 and 32 bits. AMD CDNA4 ISA, 6 "Vector ALU Operations"; 12.7 VOP2, 12.8 VOP1,
+// 12.11 VOP3. That most results of 16 bits clear the upper half is LLVM's GCNSubtarget::zeroesHigh16BitsOfDest.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -38,9 +38,11 @@ constexpr u32 field(u32 a, u32 offset, u32 width) {
   return (a >> (offset & 31U)) & ((1U << (width & 31U)) - 1U);
 }
 
+/// A field that reaches beyond the sign is filled with it.
 constexpr u32 signed_field(u32 a, u32 offset, u32 width) {
   const u32 unused = (32U - (width & 31U)) & 31U;
-  return (width & 31U) == 0 ? 0U : static_cast<u32>(as_signed((a >> (offset & 31U)) << unused) >> unused);
+  const auto shifted = static_cast<u32>(as_signed(a) >> (offset & 31U));
+  return (width & 31U) == 0 ? 0U : static_cast<u32>(as_signed(shifted << unused) >> unused);
 }
 
 constexpr u32 aligned(u32 high, u32 low, u32 bits) {
@@ -100,6 +102,20 @@ void bitop3(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, instruction.operands[0], 0, result);
 }
 
+/// D = a * b + c in 16 bits; the upper half stays, other than with v_mad_legacy_u16.
+void multiply_add_short(Wave& wave, const Instruction& instruction) {
+  Lanes buffers[3];
+  const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffers[0]);
+  const Lanes& b = read_lanes(wave, instruction.operands[2], 0, buffers[1]);
+  const Lanes& c = read_lanes(wave, instruction.operands[3], 0, buffers[2]);
+  const Lanes& d = vector_row(wave, instruction.operands[0]);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    result[lane] = (d[lane] & 0xFFFF'0000U) | low16(a[lane] * b[lane] + c[lane]);
+  }
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
 constexpr auto kIdentity = [](u32 a) { return a; };
 
 constexpr std::array kRows = std::to_array<Row>({
@@ -146,7 +162,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_max_u16", lanes2<[](u32 a, u32 b) { return std::max(low16(a), low16(b)); }>},
     {"v_min_i16", lanes2<[](u32 a, u32 b) { return low16(signed16(a) < signed16(b) ? a : b); }>},
     {"v_max_i16", lanes2<[](u32 a, u32 b) { return (low16(signed16(a) > signed16(b) ? a : b)); }>},
-    {"v_mad_u16", lanes3<[](u32 a, u32 b, u32 c) { return low16(a * b + c); }>},
+    {"v_mad_u16", multiply_add_short},
     {"v_mad_legacy_u16", lanes3<[](u32 a, u32 b, u32 c) { return low16(a * b + c); }>},
 
     {"v_add3_u32", lanes3<[](u32 a, u32 b, u32 c) { return a + b + c; }>},

@@ -1,4 +1,4 @@
-// Two floats at once in pairs of registers. AMD Instinct MI300 ISA, "Packed Math" and "Instructions": VOP3P.
+// Two floats at once in pairs of registers. AMD CDNA4 ISA, 6.7 "Packed Math"; 12.10 VOP3P.
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Vector arithmetic with carries and on 64-bit integers. AMD Instinct MI300 ISA, "Instructions": VOP1, VOP2, VOP3B.
+// Vector arithmetic with carries and on 64-bit integers. AMD CDNA4 ISA, 12.7 VOP2, 12.8 VOP1, 12.11 VOP3.
 #include <array>
 #include <cstdint>
 #include <type_traits>
@@ -53,17 +53,20 @@ void shift(Wave& wave, const Instruction& instruction) {
   write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return F(value[lane], count[lane] & 63U); });
 }
 
+/// D = (a << count) + c. Counts beyond 4 are not supported and shift by 0.
 void shift_add(Wave& wave, const Instruction& instruction) {
   const Wide a(wave, instruction.operands[1]);
   const Wide c(wave, instruction.operands[3]);
   Lanes broadcast;
-  const Lanes& count = read_lanes(wave, instruction.operands[2], 0, broadcast);
-  write_wide(wave, instruction.operands[0],
-             [&](std::size_t lane) { return (a[lane] << (count[lane] & 7U)) + c[lane]; });
+  const Lanes& counts = read_lanes(wave, instruction.operands[2], 0, broadcast);
+  write_wide(wave, instruction.operands[0], [&](std::size_t lane) {
+    const u32 count = counts[lane] & 7U;
+    return (a[lane] << (count > 4 ? 0 : count)) + c[lane];
+  });
 }
 
-/// D, carry = a * b + c in 64 bits. Operands: D, carry, a, b, c. `Factor` is how a factor is extended; the carry is the
-/// overflow of the sum, signed as the factors are.
+/// D, carry = a * b + c in 65 bits. Operands: D, carry, a, b, c. `Factor` is how a factor is extended; the carry is the
+/// highest bit of the sum, which is the sign of a signed one.
 template <typename Factor>
 void multiply_add(Wave& wave, const Instruction& instruction) {
   using Product = std::conditional_t<std::is_signed_v<Factor>, i64, u64>;
@@ -76,7 +79,9 @@ void multiply_add(Wave& wave, const Instruction& instruction) {
   write_wide(wave, instruction.operands[0], [&](std::size_t lane) {
     const Product product = Product{static_cast<Factor>(a[lane])} * Product{static_cast<Factor>(b[lane])};
     Product sum = 0;
-    carries |= u64{__builtin_add_overflow(product, static_cast<Product>(c[lane]), &sum)} << lane;
+    const bool overflow = __builtin_add_overflow(product, static_cast<Product>(c[lane]), &sum);
+    const bool highest = std::is_signed_v<Factor> ? overflow != (static_cast<i64>(sum) < 0) : overflow;
+    carries |= u64{highest} << lane;
     return static_cast<u64>(sum);
   });
   write_scalar(wave, instruction.operands[1], carries & wave.exec());

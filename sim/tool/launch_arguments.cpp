@@ -1,59 +1,58 @@
 #include "sim/tool/launch_arguments.h"
 
-#include <charconv>
+#include <algorithm>
+#include <array>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "core/error.h"
+#include "sim/tool/buffer_contents.h"
+#include "sim/tool/numbers.h"
 
 namespace octet::sim {
 namespace {
 
+/// The bytes of a value; nothing where the text is none of its type.
 template <typename T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-template <typename T>
-std::vector<std::byte> value_bytes(std::string_view text, const std::string& word) {
-  const std::optional<T> value = number<T>(text);
-  if (!value) throw UserError("argument '{}': '{}' is no such value: give one like f32=0.5 or u32=7", word, text);
+std::optional<std::vector<std::byte>> value_bytes(std::string_view text) {
+  const std::optional<T> value = parse_number<T>(text);
+  if (!value) return std::nullopt;
   std::vector<std::byte> bytes(sizeof(T));
   std::memcpy(bytes.data(), &*value, sizeof(T));
   return bytes;
 }
 
-/// The contents of a buffer that a word asks for; nothing when it asks for none.
-std::optional<std::vector<std::byte>> buffer_contents(std::string_view kind, const std::string& text,
-                                                      const std::string& word) {
-  if (kind == "file") return read_file(text);
-  if (kind != "zeros" && kind != "bytes") return std::nullopt;
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 34;
-  const std::optional<std::uint64_t> size = number<std::uint64_t>(text);
-  if (!size || *size == 0 || *size > kLargest) {
-    throw UserError("argument '{}': '{}' is no size: give bytes, 1 to {}", word, text, kLargest);
-  }
-  std::vector<std::byte> bytes(*size);
-  for (std::size_t i = 0; kind == "bytes" && i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
-  return bytes;
-}
+struct ValueKind {
+  std::string_view name;
+  std::optional<std::vector<std::byte>> (*bytes)(std::string_view);
+};
+constexpr std::array<ValueKind, 10> kValueKinds{{{"u8", value_bytes<std::uint8_t>},
+                                                 {"i8", value_bytes<std::int8_t>},
+                                                 {"u16", value_bytes<std::uint16_t>},
+                                                 {"i16", value_bytes<std::int16_t>},
+                                                 {"u32", value_bytes<std::uint32_t>},
+                                                 {"i32", value_bytes<std::int32_t>},
+                                                 {"u64", value_bytes<std::uint64_t>},
+                                                 {"i64", value_bytes<std::int64_t>},
+                                                 {"f32", value_bytes<float>},
+                                                 {"f64", value_bytes<double>}}};
 
 std::vector<std::byte> plain_value(std::string_view kind, std::string_view text, const std::string& word) {
-  if (kind == "i32") return value_bytes<std::int32_t>(text, word);
-  if (kind == "u32") return value_bytes<std::uint32_t>(text, word);
-  if (kind == "i64") return value_bytes<std::int64_t>(text, word);
-  if (kind == "u64") return value_bytes<std::uint64_t>(text, word);
-  if (kind == "f32") return value_bytes<float>(text, word);
-  throw UserError("argument '{}' is not understood: give i32=, u32=, i64=, u64=, f32=, zeros=, bytes= or file=", word);
+  const auto* const found = std::find_if(kValueKinds.begin(), kValueKinds.end(),
+                                         [&](const ValueKind& candidate) { return candidate.name == kind; });
+  if (found == kValueKinds.end()) {
+    throw UserError(
+        "argument '{}' is not understood: give a value (u8= to u64=, i8= to i64=, f32=, f64=) or a buffer (zeros=, "
+        "bytes=, range=, random=, floats=, bf16=, file=, unwritten=)",
+        word);
+  }
+  std::optional<std::vector<std::byte>> bytes = found->bytes(text);
+  if (!bytes) throw UserError("argument '{}': '{}' is no such value: give one like f32=0.5 or u32=7", word, text);
+  return std::move(*bytes);
 }
 
-std::vector<std::byte> argument_bytes(const std::string& word, const std::string& name, Memory& memory,
-                                      std::vector<ArgumentBuffer>& buffers) {
+std::vector<std::byte> argument_bytes(const std::string& word, std::size_t argument, const std::string& name,
+                                      Memory& memory, std::vector<ArgumentBuffer>& buffers) {
   const std::size_t equals = word.find('=');
   const std::size_t arrow = word.find('>');
   if (equals == std::string::npos) return plain_value("", "", word);
@@ -62,10 +61,10 @@ std::vector<std::byte> argument_bytes(const std::string& word, const std::string
   const auto contents = buffer_contents(kind, text, word);
   if (!contents) return plain_value(kind, std::string_view(word).substr(equals + 1), word);
   const std::uint64_t address = memory.allocate(contents->size(), name);
-  memory.write(address, *contents);
+  if (kind != "unwritten") memory.write(address, *contents);
   std::optional<std::filesystem::path> output;
   if (arrow != std::string::npos) output = word.substr(arrow + 1);
-  buffers.push_back({address, contents->size(), std::move(output)});
+  buffers.push_back({argument, name, address, contents->size(), std::move(output)});
   std::vector<std::byte> bytes(sizeof(address));
   std::memcpy(bytes.data(), &address, sizeof(address));
   return bytes;
@@ -86,7 +85,7 @@ LaunchArguments parse_arguments(const Kernel& kernel, const std::vector<std::str
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Argument& argument = *wanted[i];
     const std::string name = argument.name.empty() ? fmt::format("argument {}", i) : argument.name;
-    const std::vector<std::byte> bytes = argument_bytes(words[i], name, memory, arguments.buffers);
+    const std::vector<std::byte> bytes = argument_bytes(words[i], i, name, memory, arguments.buffers);
     if (bytes.size() != argument.size) {
       throw UserError("argument '{}': kernel {} takes {} bytes here, not {}: give another kind of value", words[i],
                       kernel.name, argument.size, bytes.size());
@@ -102,22 +101,13 @@ Extent parse_extent(const std::string& text, const char* what) {
   std::string_view rest = text;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t comma = rest.find(',');
-    const std::optional<std::uint32_t> size = number<std::uint32_t>(rest.substr(0, comma));
+    const std::optional<std::uint32_t> size = parse_number<std::uint32_t>(rest.substr(0, comma));
     if (!size || *size == 0) break;
     sizes[i] = *size;
     if (comma == std::string_view::npos) return {sizes[0], sizes[1], sizes[2]};
     rest.remove_prefix(comma + 1);
   }
   throw UserError("{} '{}' is no extent: give x, x,y or x,y,z, each at least 1", what, text);
-}
-
-std::vector<std::byte> read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string characters{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) throw UserError("{}: cannot be read: give a file that exists", path.string());
-  std::vector<std::byte> bytes(characters.size());
-  std::memcpy(bytes.data(), characters.data(), bytes.size());
-  return bytes;
 }
 
 }  // namespace octet::sim

@@ -16,6 +16,8 @@ namespace octet::sim {
 
 /// A buffer that was made for an argument.
 struct ArgumentBuffer {
+  std::size_t argument;  ///< its number, from 0
+  std::string name;      ///< of the argument
   std::uint64_t address;
   std::uint64_t size;
   std::optional<std::filesystem::path> output;  ///< where to write it after the run
@@ -28,10 +30,9 @@ struct LaunchArguments {
 
 /// One word for each explicit argument of the kernel, in its order:
 ///
-///     i32=-3  u32=7  i64=..  u64=..  f32=0.5   a value, of the argument's size
-///     zeros=BYTES                              a buffer of zeros
-///     bytes=BYTES                              a buffer whose bytes count 0, 1, ... 255, 0, ...
-///     file=PATH                                a buffer with a file's contents
+///     u8= i8= u16= i16= u32= i32= u64= i64=    an integer of the argument's size
+///     f32= f64=                                a float
+///     KIND=...                                 a buffer, as buffer_contents() makes it
 ///
 /// A buffer's word may end in ">PATH": the buffer is written there after the run. UserError for a word that is not one
 /// of these or does not fit its argument.
@@ -40,8 +41,5 @@ struct LaunchArguments {
 
 /// "4", "4,2" or "4,2,1". UserError when it is none; `what` stands for it.
 [[nodiscard]] Extent parse_extent(const std::string& text, const char* what);
-
-/// UserError when it cannot be read.
-[[nodiscard]] std::vector<std::byte> read_file(const std::filesystem::path& path);
 
 }  // namespace octet::sim

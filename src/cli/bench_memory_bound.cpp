@@ -1,6 +1,8 @@
 // octet bench quantize on a device: every memory-bound op of a training step at a model's shapes, beside a copy.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/bench.h"
 #include "cli/bench_device.h"
 #include "cli/op_timer.h"
@@ -32,10 +34,17 @@ struct MeasuredOp {
   std::int64_t calls;  ///< of a step
   double bytes;
   TimedOp timed;
+  double equal_copy_rate;  ///< of a copy that moves as many bytes
 
   [[nodiscard]] double seconds() const { return timed.seconds.median; }
   [[nodiscard]] double rate() const { return bytes / seconds(); }
+  [[nodiscard]] double equal_copy_seconds() const { return bytes / equal_copy_rate; }
+  [[nodiscard]] double share_of_equal_copy() const { return rate() / equal_copy_rate; }
 };
+
+bool is_slow(double share_of_copy) {
+  return share_of_copy < kBudget;
+}
 
 class MemoryBoundBench {
  public:
@@ -48,7 +57,9 @@ class MemoryBoundBench {
       if (step_op.op.bytes() < least_bytes()) {
         left_out_calls_ += step_op.calls;
       } else {
-        rows_.push_back({Op::name, step_op.text, step_op.calls, step_op.op.bytes(), timer_.time(step_op.op)});
+        const double bytes = step_op.op.bytes();
+        rows_.push_back(
+            {Op::name, step_op.text, step_op.calls, bytes, timer_.time(step_op.op), equal_copy_rate(bytes)});
       }
     }
   }
@@ -58,6 +69,12 @@ class MemoryBoundBench {
 
  private:
   [[nodiscard]] double least_bytes() const { return kLeastOverCache * timer_.cache_bytes(); }
+  /// Bytes a second of a copy that moves as many bytes as an op, in whole lines; at most what the ceiling's moves.
+  [[nodiscard]] double equal_copy_rate(double bytes) {
+    constexpr std::int64_t kLine = 256;
+    const std::int64_t size = std::max(kLine, static_cast<std::int64_t>(bytes / 2) / kLine * kLine);
+    return size < timer_.ceiling_bytes() ? timer_.copy_rate(size) : copy_rate_;
+  }
   [[nodiscard]] std::string header() const;
 
   OpTimer timer_;
@@ -77,24 +94,32 @@ std::string MemoryBoundBench::header() const {
         "visits\n{} calls a step move less than {:.1f} MB and are left out\n",
         OpTimer::kMovedOverCache, timer_.cache_bytes() / (1 << 20), left_out_calls_, least_bytes() / 1e6);
   }
-  return header + fmt::format("{:<19} {:>6} {:>10} {:>10} {:>9} {:>8}\n", "op", "calls", "MB", "us", "GB/s", "of copy");
+  return header + fmt::format("{:<19} {:>6} {:>10} {:>10} {:>9} {:>8} {:>9}\n", "op", "calls", "MB", "us", "GB/s",
+                              "of copy", "of equal");
 }
 
 void MemoryBoundBench::describe(BenchReport& report) const {
   double seconds = 0;
+  double equal_copy_seconds = 0;
   double bytes = 0;
   int below = 0;
+  int below_equal = 0;
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
   report.table += header();
   for (const MeasuredOp& row : rows_) {
     const double share = row.rate() / copy_rate_;
-    const bool slow = share < kBudget;
+    const bool slow = is_slow(share);
+    const bool slower_than_equal = is_slow(row.share_of_equal_copy());
     below += slow ? 1 : 0;
-    seconds += row.seconds() * static_cast<double>(row.calls);
-    bytes += row.bytes * static_cast<double>(row.calls);
+    below_equal += slower_than_equal ? 1 : 0;
+    const auto calls = static_cast<double>(row.calls);
+    seconds += row.seconds() * calls;
+    equal_copy_seconds += row.equal_copy_seconds() * calls;
+    bytes += row.bytes * calls;
     report.table +=
-        fmt::format("{:<19} {:>6} {:>10.2f} {:>10.1f} {:>9.1f} {:>7.0f}%{} {}\n", row.op, row.calls, row.bytes / 1e6,
-                    row.seconds() * 1e6, row.rate() / 1e9, 100 * share, slow ? '*' : ' ', row.text);
+        fmt::format("{:<19} {:>6} {:>10.2f} {:>10.1f} {:>9.1f} {:>7.0f}%{} {:>7.0f}%{} {}\n", row.op, row.calls,
+                    row.bytes / 1e6, row.seconds() * 1e6, row.rate() / 1e9, 100 * share, slow ? '*' : ' ',
+                    100 * row.share_of_equal_copy(), slower_than_equal ? '+' : ' ', row.text);
     ops.push_back({{"op", row.op},
                    {"what", row.text},
                    {"calls_per_step", row.calls},
@@ -105,12 +130,19 @@ void MemoryBoundBench::describe(BenchReport& report) const {
                    {"slowest_seconds", row.timed.seconds.slowest},
                    {"bytes_per_second", row.rate()},
                    {"share_of_copy", share},
-                   {"below_budget", slow}});
+                   {"below_budget", slow},
+                   {"equal_copy_bytes_per_second", row.equal_copy_rate},
+                   {"share_of_equal_copy", row.share_of_equal_copy()},
+                   {"below_budget_of_equal_copy", slower_than_equal}});
   }
   const double share = bytes / seconds / copy_rate_;
-  report.table += fmt::format("all calls of a step: {:.2f} ms, {:.1f} GB/s, {:.0f} % of a copy\n", seconds * 1e3,
-                              bytes / seconds / 1e9, 100 * share);
-  report.table += fmt::format("{} of {} rows are below {:.0f} % of a copy (*)\n", below, rows_.size(), 100 * kBudget);
+  const double share_of_equal_copies = equal_copy_seconds / seconds;
+  report.table +=
+      fmt::format("all calls of a step: {:.2f} ms, {:.1f} GB/s, {:.0f} % of a copy, {:.0f} % of equal copies\n",
+                  seconds * 1e3, bytes / seconds / 1e9, 100 * share, 100 * share_of_equal_copies);
+  report.table +=
+      fmt::format("{} of {} rows are below {:.0f} % of a copy of {} MiB (*), {} of a copy as large as the call (+)\n",
+                  below, rows_.size(), 100 * kBudget, timer_.ceiling_bytes() >> 20, below_equal);
   report.json.update({{"cache_bytes", timer_.cache_bytes()},
                       {"moved_over_cache", OpTimer::kMovedOverCache},
                       {"ceiling_bytes", timer_.ceiling_bytes()},
@@ -121,6 +153,7 @@ void MemoryBoundBench::describe(BenchReport& report) const {
                       {"seconds_per_step", seconds},
                       {"bytes_per_step", bytes},
                       {"share_of_copy", share},
+                      {"share_of_equal_copies", share_of_equal_copies},
                       {"ops", std::move(ops)}});
 }
 

@@ -40,7 +40,9 @@ class OpTimer {
   }
 
   /// Bytes a second of a copy, read and written, of `ceiling_bytes`.
-  [[nodiscard]] double copy_rate() { return rate(ops::Copy{nullptr, nullptr, ceiling_bytes()}); }
+  [[nodiscard]] double copy_rate() { return copy_rate(ceiling_bytes()); }
+  /// The same of a copy of `size` bytes, whose operands take turns as those of other ops do.
+  [[nodiscard]] double copy_rate(std::int64_t size) { return rate(ops::Copy{nullptr, nullptr, size}); }
   [[nodiscard]] double fill_rate() { return rate(ops::Zero{nullptr, ceiling_bytes()}); }
   /// Beyond any cache of a GPU, and most of a CPU's.
   [[nodiscard]] std::int64_t ceiling_bytes() const {

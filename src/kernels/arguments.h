@@ -294,6 +294,7 @@ struct CrossEntropy {
   std::int64_t rows;
   int vocab;
   float gradient_scale;
+  int held;  // vectors of a row that shared memory holds for each thread; none where rows are not aligned
   bool gradient;
   bool aligned;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/arguments.h"
+#include "kernels/eight.h"
 #include "kernels/measured.h"
 
 namespace octet::kernels {
@@ -39,17 +40,6 @@ struct TileValues {
     return i % 2 == 0 ? low_half(rows[r].words[i / 2]) : high_half(rows[r].words[i / 2]);
   }
 };
-
-/// The first `count` of eight elements at any address, and zeros.
-OCTET_DEVICE Vector load_some(const bf16* from, int count) {
-  Vector x{};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const std::uint32_t bits = i < count ? from[i].bits : 0U;
-    x.words[i / 2] |= bits << (i % 2 * 16);
-  }
-  return x;
-}
 
 /// Whose scale a thread makes of a tile: that of one slice of a layout, or none.
 struct ScaleMaker {

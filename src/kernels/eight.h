@@ -54,6 +54,16 @@ OCTET_DEVICE float widen(float x) {
   return x;
 }
 
+/// As bf16; the others become zero.
+OCTET_DEVICE Vector load_some(const bf16* from, Index count) {
+  Vector x{};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const std::uint32_t bits = i < count ? from[i].bits : 0U;
+    x.words[i / 2] |= bits << (i % 2 * 16);
+  }
+  return x;
+}
 /// The others become `fill`.
 template <typename T>
 OCTET_DEVICE void load_some(const T* from, Index count, float fill, Eight& x) {

@@ -21,7 +21,7 @@ OCTET_DEVICE void embedding_forward(const EmbeddingForward& a) {
 }
 
 constexpr int kMostThreads = 512;
-constexpr int kScan = 4;    // tokens that a thread compares between two barriers
+constexpr int kScan = 8;    // tokens that a thread compares between two barriers
 constexpr int kAtOnce = 4;  // rows in flight while they are added
 
 /// Whether a row before t has its token. The same answer in all threads of the block.
@@ -64,32 +64,36 @@ OCTET_DEVICE int list_matches(bool matches_here, Matches& matches) {
   return count;
 }
 
-/// Adds the listed rows of dy, of which `dy` [.., dim] is the stretch's first, to eight sums in order.
-OCTET_DEVICE void add_rows(const EmbeddingBackward& a, const bf16* dy, int col, const Matches& matches, int count,
+/// Eight columns of a row of dy.
+OCTET_DEVICE Vector load_columns(const EmbeddingBackward& a, Index row, int col) {
+  const bf16* from = a.dy + row * a.dim + col;
+  return a.aligned ? load_16_bytes<Vector>(from) : load_some(from, a.dim - col);
+}
+
+OCTET_DEVICE void add(Eight& sums, const Vector& vector) {
+  Eight x;
+  unpack(vector, x);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sums[i] += x[i];
+}
+
+/// Adds the listed rows of dy, counted from `first`, to eight sums in order.
+OCTET_DEVICE void add_rows(const EmbeddingBackward& a, Index first, int col, const Matches& matches, int count,
                            Eight& sums) {
-  for (int i = 0; i < count; i += kAtOnce) {
-    Eight x[kAtOnce];
+  int i = 0;
+  for (; a.aligned && i + kAtOnce <= count; i += kAtOnce) {
+    Vector x[kAtOnce];
 #pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-      const bf16* from = dy + Index{matches.rows[i + j < count ? i + j : i]} * a.dim + col;
-      if (a.aligned) {
-        load_eight(from, x[j]);
-      } else {
-        load_some(from, a.dim - col, 0, x[j]);
-      }
-    }
+    for (int j = 0; j < kAtOnce; ++j) x[j] = load_columns(a, first + matches.rows[i + j], col);
 #pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-#pragma unroll
-      for (int k = 0; k < 8; ++k) {
-        if (i + j < count) sums[k] += x[j][k];
-      }
-    }
+    for (int j = 0; j < kAtOnce; ++j) add(sums, x[j]);
   }
+  for (; i < count; ++i) add(sums, load_columns(a, first + matches.rows[i], col));
 }
 
 /// Block (t, slice of columns): where row t is the first of its token, adds all rows of that token in order and rounds
-/// once. Other blocks end after the search, so that each element of dtable has one writer and one order.
+/// once. Other blocks end after the search, so that each element of dtable has one writer and one order. Most tokens
+/// occur once: rows are listed only where a stretch of tokens has one more.
 template <typename T>
 OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
   OCTET_SHARED Matches matches;
@@ -105,8 +109,9 @@ OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
     } else {
       load_some(out, a.dim - col, 0, sums);
     }
+    add(sums, load_columns(a, t, col));
   }
-  for (Index base = t; base < a.rows; base += Index{kScan} * thread_count()) {
+  for (Index base = t + 1; base < a.rows; base += Index{kScan} * thread_count()) {
     unsigned found = 0;  // a bit for each of this thread's tokens
 #pragma unroll
     for (int k = 0; k < kScan; ++k) {
@@ -115,8 +120,10 @@ OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
     }
     if (!block_any(found != 0)) continue;
     for (int k = 0; k < kScan; ++k) {
-      const int count = list_matches((found >> k & 1U) != 0, matches);
-      if (col < a.dim) add_rows(a, a.dy + (base + k * thread_count()) * a.dim, col, matches, count, sums);
+      const bool matches_here = (found >> k & 1U) != 0;
+      if (!block_any(matches_here)) continue;
+      const int count = list_matches(matches_here, matches);
+      if (col < a.dim) add_rows(a, base + k * thread_count(), col, matches, count, sums);
       sync_block();  // the list may be written again
     }
   }
@@ -132,5 +139,6 @@ OCTET_DEVICE void embedding_backward(const EmbeddingBackward& a) {
 }  // namespace octet::kernels
 
 OCTET_SIMPLE_KERNEL(512, embedding_forward, EmbeddingForward, embedding_forward)
-OCTET_SIMPLE_KERNEL(512, embedding_backward_f32, EmbeddingBackward, embedding_backward<float>)
-OCTET_SIMPLE_KERNEL(512, embedding_backward_bf16, EmbeddingBackward, embedding_backward<octet::bf16>)
+// Registers for three blocks on a multiprocessor: each waits for one load after the other.
+OCTET_DENSE_SIMPLE_KERNEL(512, 3, embedding_backward_f32, EmbeddingBackward, embedding_backward<float>)
+OCTET_DENSE_SIMPLE_KERNEL(512, 3, embedding_backward_bf16, EmbeddingBackward, embedding_backward<octet::bf16>)

@@ -124,6 +124,20 @@ struct XAhead {
   }
 };
 
+/// What a thread's part of a tile is multiplied by, read a tile ahead: nothing waits for it.
+struct NormFactors {
+  float rstd[4];  // of its rows
+  Vector weight;  // of its columns
+
+  OCTET_DEVICE NormFactors(const RmsNormForwardCast& a, const TilePart& part) : weight{} {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) rstd[r] = part.row + r < a.rows ? a.rstd[part.row + r] : 0.0F;
+    if (part.col >= a.dim) return;
+    weight =
+        a.aligned ? load_16_bytes_again<Vector>(a.weight + part.col) : load_some(a.weight + part.col, a.dim - part.col);
+  }
+};
+
 /// Tiles of y = x * rstd * weight, rounded as `forward` rounds it, and transposed.
 template <fp8::Format F>
 OCTET_DEVICE void forward_cast(const RmsNormForwardCast& a) {
@@ -139,32 +153,26 @@ OCTET_DEVICE void forward_cast(const RmsNormForwardCast& a) {
   ScaleMaker maker = maker_of(place);
 #pragma unroll
   for (int r = 0; r < 4; ++r) ahead.ask(a, TilePart(place), r);
+  NormFactors factors(a, TilePart(place));
   while (tile < a.tiles) {
     const float scale = maker.make(a.rule);
     scales.set(thread_index(), scale);
-    const TilePart part(place);
-    float rstd[4];
-#pragma unroll
-    for (int r = 0; r < 4; ++r) rstd[r] = part.row + r < a.rows ? a.rstd[part.row + r] : 0.0F;
-    Vector weight{};
-    if (part.col < a.dim) {
-      weight = a.aligned ? load_16_bytes_again<Vector>(a.weight + part.col)
-                         : load_some(a.weight + part.col, a.dim - part.col);
-    }
     tile += block_count();
     const TilePlace next(a.tiles_across, tile);
     TileValues y;
     finish_copies();
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      const Vector x = ahead.take(a, part, r);
+      const Vector x = ahead.take(a, TilePart(place), r);
       ahead.ask(a, TilePart(next), r);
+      const float rstd = factors.rstd[r];
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
-        y.rows[r].words[w] = to_bf16x2(low_half(x.words[w]) * rstd[r] * low_half(weight.words[w]),
-                                       high_half(x.words[w]) * rstd[r] * high_half(weight.words[w]));
+        y.rows[r].words[w] = to_bf16x2(low_half(x.words[w]) * rstd * low_half(factors.weight.words[w]),
+                                       high_half(x.words[w]) * rstd * high_half(factors.weight.words[w]));
       }
     }
+    factors = NormFactors(a, TilePart(next));
     maker = maker_of(next);
     sync_block();  // the scales are there, and the codes of the tile before have left
     transposed.fill<F>(y, scales.of);

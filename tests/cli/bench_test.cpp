@@ -39,6 +39,7 @@ TEST_F(Bench, QuantizeTimesEveryMemoryBoundOpOfAStep) {
   EXPECT_GT(bench.at("share_of_copy").get<double>(), 0.0);
   std::set<std::string> names;
   double seconds = 0;
+  double equal_copy_seconds = 0;
   for (const Json& row : bench.at("ops")) {
     names.insert(row.at("op").get<std::string>());
     EXPECT_GT(row.at("bytes").get<double>(), 0.0) << row;
@@ -48,9 +49,16 @@ TEST_F(Bench, QuantizeTimesEveryMemoryBoundOpOfAStep) {
     const double share = rate / bench.at("copy_bytes_per_second").get<double>();
     EXPECT_NEAR(row.at("share_of_copy").get<double>(), share, 1e-9 * share) << row;
     EXPECT_EQ(row.at("below_budget"), share < 0.85) << row;
-    seconds += row.at("seconds").get<double>() * row.at("calls_per_step").get<double>();
+    const auto equal_copy_rate = row.at("equal_copy_bytes_per_second").get<double>();
+    const double share_of_equal = rate / equal_copy_rate;
+    EXPECT_NEAR(row.at("share_of_equal_copy").get<double>(), share_of_equal, 1e-9 * share_of_equal) << row;
+    EXPECT_EQ(row.at("below_budget_of_equal_copy"), share_of_equal < 0.85) << row;
+    const auto calls = row.at("calls_per_step").get<double>();
+    seconds += row.at("seconds").get<double>() * calls;
+    equal_copy_seconds += row.at("bytes").get<double>() / equal_copy_rate * calls;
   }
   EXPECT_NEAR(bench.at("seconds_per_step").get<double>(), seconds, 1e-9 * seconds);
+  EXPECT_NEAR(bench.at("share_of_equal_copies").get<double>(), equal_copy_seconds / seconds, 1e-9);
   EXPECT_EQ(names, (std::set<std::string>{"embedding", "embedding_backward", "rmsnorm", "rmsnorm_backward", "rope",
                                           "swiglu", "swiglu_backward", "quantize_rows", "maxima", "cast",
                                           "cross_entropy", "sum", "zero", "sum_of_squares", "adamw"}));

@@ -21,10 +21,6 @@ class BasicKernels : public testing::TestWithParam<Generation> {
   std::mt19937_64 engine_{7};
 };
 
-constexpr LaunchConfig blocks(u32 count) {
-  return {{count, 1, 1}, {256, 1, 1}, 0};
-}
-
 TEST_P(BasicKernels, AddVectors) {
   constexpr u32 kCount = 1000;
   std::vector<float> a(kCount);

@@ -45,7 +45,7 @@ TEST(CodeObjectTest, KernelsAndTheirArguments) {
 
 TEST(CodeObjectTest, EveryInstructionOfTheTestKernelsIsKnown) {
   for (const Generation generation : {Generation::cdna3, Generation::cdna4}) {
-    for (const char* source : {"basics", "formats", "training"}) {
+    for (const char* source : {"basics", "counting", "faults", "formats", "training"}) {
       const Gpu gpu(source, generation);
       for (u32 number = 0; number < gpu.program().instructions().size(); ++number) {
         EXPECT_TRUE(gpu.program().is_known(number)) << gpu.program().text(number);

@@ -32,6 +32,11 @@ using u64 = std::uint64_t;
   return bytes;
 }
 
+/// So many workgroups of 256 lanes.
+[[nodiscard]] constexpr LaunchConfig blocks(u32 count) {
+  return {{count, 1, 1}, {256, 1, 1}, 0};
+}
+
 /// Where the build puts test kernels.
 [[nodiscard]] inline std::filesystem::path kernel_path(const std::string& source, Generation generation) {
   return std::filesystem::path(OCTET_SIM_KERNELS) / (source + "." + std::string(processor(generation)) + ".co");

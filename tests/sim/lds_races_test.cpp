@@ -12,28 +12,30 @@
 namespace octet::sim {
 namespace {
 
-class LdsRaces : public testing::Test {
+class LdsRacesTest : public testing::Test {
  protected:
-  LdsRaces() : gpu_("basics", Generation::cdna3), detector_(gpu_.program(), 2) { gpu_.listen(detector_.listeners()); }
+  LdsRacesTest() : gpu_("basics", Generation::cdna3), detector_(gpu_.program()) {
+    gpu_.listen({&detector_, &detector_});
+  }
 
   /// Four bytes at `address` by lane 3 of a wave.
   void access(std::uint32_t wave, AccessKind kind, u64 address, Space space = Space::lds) {
     Access told{gpu_.program().instructions().front(), space, kind, 4, wave, 8};
     told.addresses[3] = address;
-    detector_.listeners().front()->on_access(told);
+    detector_.on_access(told);
   }
-  void barrier() { detector_.listeners().front()->on_barrier({}, 0); }
+  void barrier() { detector_.on_barrier({}, 0); }
 
   Gpu gpu_;
-  LdsRaceDetector detector_;
+  LdsRaces detector_;
 };
 
 constexpr auto kRead = AccessKind::read;
 constexpr auto kWrite = AccessKind::write;
 constexpr auto kUpdate = AccessKind::update;
 
-TEST_F(LdsRaces, ByCases) {
-  detector_.listeners().front()->on_workgroup(64);
+TEST_F(LdsRacesTest, ByCases) {
+  detector_.on_workgroup(64);
   access(0, kWrite, 0);
   access(0, kRead, 0);
   access(0, kWrite, 2);
@@ -54,12 +56,12 @@ TEST_F(LdsRaces, ByCases) {
   access(1, kWrite, 0);
   access(2, kWrite, 8);
   access(3, kRead, 16);
-  detector_.listeners().front()->on_workgroup(64);
+  detector_.on_workgroup(64);
   access(0, kRead, 0);
   access(0, kRead, 62);  // what leaves LDS is another fault, which the access itself meets
 }
 
-TEST_F(LdsRaces, AMissingBarrierIsFoundAndBothInstructionsNamed) {
+TEST_F(LdsRacesTest, AMissingBarrierIsFoundAndBothInstructionsNamed) {
   const u64 sums = gpu_.upload(std::vector<float>(2), "sums");
   const u64 values = gpu_.upload(std::vector<float>(512), "values");
   try {
@@ -75,7 +77,7 @@ TEST_F(LdsRaces, AMissingBarrierIsFoundAndBothInstructionsNamed) {
   }
 }
 
-TEST_F(LdsRaces, KernelsWithTheirBarriersPass) {
+TEST_F(LdsRacesTest, KernelsWithTheirBarriersPass) {
   const u64 values = gpu_.upload(std::vector<float>(512), "values");
   gpu_.launch("reduce", {{2, 1, 1}, {256, 1, 1}, 0}, values, gpu_.upload(std::vector<float>(2), "sums"));
   const u64 counts = gpu_.upload(std::vector<u32>(512), "counts");
@@ -85,8 +87,8 @@ TEST_F(LdsRaces, KernelsWithTheirBarriersPass) {
 
 TEST(LdsRacesOfTraining, TheProductByTilesHasNone) {
   Gpu gpu("training", Generation::cdna4);
-  const LdsRaceDetector detector(gpu.program(), 2);
-  gpu.listen(detector.listeners());
+  LdsRaces detector(gpu.program());
+  gpu.listen({&detector, &detector});
   const u64 codes = gpu.upload(std::vector<std::uint8_t>(128 * 128), "codes");
   gpu.launch("multiply_tiles", {{1, 1, 1}, {256, 1, 1}, 0}, codes, codes,
              gpu.upload(std::vector<float>(128 * 128), "c"), 128U, 128U);

@@ -12,19 +12,11 @@
 #include <vector>
 
 #include "core/error.h"
+#include "sim/diary.h"
 #include "sim/one_wave.h"
 
 namespace octet::sim {
 namespace {
-
-std::string failure_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Failure& failure) {
-    return failure.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(MemoryTest, AddressesAreTheSameInEachRunAndApart) {
   Memory memory;
@@ -50,8 +42,34 @@ TEST(MemoryTest, SaysWhereAnAccessLies) {
             std::string::npos);
   EXPECT_THROW(std::ignore = memory.translate(address + 4, ~u64{0}), Failure);
   memory.release(address);
-  EXPECT_THROW(std::ignore = memory.translate(address, 1), Failure);
+  EXPECT_NE(failure_of([&] { std::ignore = memory.translate(address + 7, 4); }).find("byte 7 of 'weights', which was"),
+            std::string::npos);
+  EXPECT_NE(failure_of([&] { std::ignore = memory.translate(address + 100, 4); }).find("in no live allocation"),
+            std::string::npos);
   EXPECT_THROW(memory.release(address), Failure);
+}
+
+TEST(MemoryTest, KnowsWhatWasWrittenAndWhatIsOnlyToBeRead) {
+  Memory memory;
+  const u64 before = memory.allocate(8, "before");
+  memory.track_writes();
+  const u64 address = memory.allocate(16, "data");
+  EXPECT_EQ(memory.find(before)->written, nullptr);
+  const std::vector<std::byte> bytes(3);
+  memory.write(address + 1, bytes);
+  memory.fill(address + 10, std::byte{7}, 2);
+  const std::uint8_t* written = memory.find(address)->written;
+  const std::vector<std::uint8_t> expected{0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0};
+  EXPECT_EQ(std::vector<std::uint8_t>(written, written + 16), expected);
+
+  memory.protect(address + 4, 4);
+  EXPECT_FALSE(memory.is_protected(address, 4));
+  EXPECT_TRUE(memory.is_protected(address, 5));
+  EXPECT_TRUE(memory.is_protected(address + 7, 1));
+  EXPECT_FALSE(memory.is_protected(address + 8, 8));
+  memory.fill(address, std::byte{0}, 16);  // the host may
+  memory.release(address);
+  EXPECT_FALSE(memory.is_protected(address, 16));
 }
 
 TEST(MemoryTest, TheHostsMemoryKeepsItsAddress) {
@@ -101,8 +119,8 @@ TEST_F(GlobalTest, Loads) {
     EXPECT_EQ(one_.v(9)[lane], static_cast<u32>(at<std::int8_t>(from + 3)));
     EXPECT_EQ(one_.v(10)[lane], at<std::uint16_t>(from + 5));
     EXPECT_EQ(one_.v(11)[lane], static_cast<u32>(at<std::int16_t>(from + 6)));
-    EXPECT_EQ(one_.v(12)[lane], u32{at<std::uint16_t>(from)} << 16 | 0x5678U);
-    EXPECT_EQ(one_.v(13)[lane], 0x1234'0000U | at<std::uint8_t>(from));
+    EXPECT_EQ(one_.v(12)[lane], u32{at<std::uint16_t>(from)} << 16);
+    EXPECT_EQ(one_.v(13)[lane], at<std::uint8_t>(from));
   }
 }
 
@@ -210,6 +228,31 @@ TEST(ScratchTest, ALaneHasItsOwn) {
             std::string::npos);
 }
 
+TEST(ScratchTest, AllWidthsAndBothOffsets) {
+  OneWave one;
+  for (u32 i = 0; i < one.scratch.size(); ++i) one.scratch[i] = static_cast<std::byte>(i * 73 + i / 256);
+  const auto at = [&](u32 lane, u32 offset, auto value) {
+    std::memcpy(&value, one.scratch.data() + lane * OneWave::kScratchBytes + offset, sizeof(value));
+    return value;
+  };
+  one.s(0) = 8;
+  for (u32 lane = 0; lane < kLanes; ++lane) one.v(1)[lane] = lane % 4 * 4;
+  for (u32 row = 10; row < 14; ++row) one.v(row).fill(0x1234'5678);
+  one.run("scratch_load_dwordx3 v[2:4], v1, s0 offset:4");
+  one.run("scratch_load_ubyte_d16 v10, v1, s0");
+  one.run("scratch_load_sbyte_d16_hi v11, v1, off");
+  one.run("scratch_load_short_d16 v12, off, s0 offset:2");
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    const u32 vector = lane % 4 * 4;
+    for (u32 k = 0; k < 3; ++k) ASSERT_EQ(one.v(2 + k)[lane], at(lane, vector + 12 + 4 * k, u32{}));
+    ASSERT_EQ(one.v(10)[lane], at(lane, vector + 8, std::uint8_t{}));
+    ASSERT_EQ(one.v(11)[lane], static_cast<u32>(at(lane, vector, std::int8_t{})) << 16);
+    ASSERT_EQ(one.v(12)[lane], at(lane, 10, std::uint16_t{}));
+  }
+  one.run("scratch_store_byte_d16_hi v1, v13, s0 offset:1");
+  EXPECT_EQ(at(5, 13, std::uint8_t{}), 0x34U);
+}
+
 class LdsTest : public testing::Test {
  protected:
   LdsTest() {
@@ -292,16 +335,6 @@ TEST_F(LdsTest, AMissNamesTheLane) {
   EXPECT_THROW(one_.run("ds_read_u8 v4, v0 offset:8"), Failure);
 }
 
-/// Writes down what it is told: space, kind, bytes, lanes, address of lane 1.
-class Diary : public AccessListener {
- public:
-  void on_access(const Access& access) override {
-    entries.emplace_back(access.space, access.kind, access.bytes, access.lanes, access.addresses[1]);
-  }
-  using Entry = std::tuple<Space, AccessKind, u32, u64, u64>;
-  std::vector<Entry> entries;
-};
-
 TEST_F(GlobalTest, WhoWatchesIsToldOfEachAccess) {
   Diary diary;
   one_.wave.listener = &diary;
@@ -335,6 +368,28 @@ TEST_F(GlobalTest, WhoWatchesIsToldOfEachAccess) {
   EXPECT_EQ(told("scratch_store_dwordx2 v5, v[8:9], off offset:8"),
             (Entries{{Space::scratch, AccessKind::write, 8, 6, 12}}));
   EXPECT_EQ(told("ds_bpermute_b32 v8, v4, v5"), Entries{});
+}
+
+TEST_F(GlobalTest, WhoWatchesIsToldOfScalarLoadsOnce) {
+  class Loads : public AccessListener {
+   public:
+    void on_access(const Access& access) override {
+      EXPECT_EQ(access.space, Space::scalar);
+      EXPECT_EQ(access.lanes, 1U);
+      addresses.push_back(access.addresses[0]);
+      bytes += access.bytes;
+    }
+    std::vector<u64> addresses;
+    u32 bytes = 0;
+  };
+  Loads loads;
+  one_.wave.listener = &loads;
+  one_.set_exec(6);
+  one_.set_s64(2, address_);
+  one_.run("s_load_dword s4, s[2:3], 0x10");
+  one_.run("s_load_dwordx16 s[16:31], s[2:3], 0x40");
+  EXPECT_EQ(loads.addresses, (std::vector<u64>{address_ + 16, address_ + 64}));
+  EXPECT_EQ(loads.bytes, 68U);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST(Parse, Literals) {
   EXPECT_EQ(only_source("s_mov_b64 s[0:1], -1").literal, ~std::uint64_t{0});
   EXPECT_EQ(only_source("s_mov_b64 s[0:1], 0xfffffff0").literal, 0xFFFF'FFF0U);
   EXPECT_EQ(only_source("v_ashrrev_i64 v[0:1], 0xfffffff0").literal, 0xFFFF'FFFF'FFFF'FFF0U);
+  EXPECT_EQ(only_source("s_mov_b32 s0, lit(0xffffffff)").literal, 0xFFFF'FFFFU);
   EXPECT_EQ(only_source("v_mov_b32_e32 v0, -0.5").literal, std::bit_cast<std::uint32_t>(-0.5F));
   EXPECT_EQ(only_source("v_mov_b32_e32 v0, 0.15915494").literal, 0x3E22'F983U);
   EXPECT_EQ(only_source("v_rcp_f16 v0, 1.0").literal, 0x3C00U);
@@ -70,8 +71,8 @@ TEST(Parse, Modifiers) {
   EXPECT_EQ(packed.neg_hi, 4);
   const Instruction output = parse("v_add_f32_e64 v0, v1, v2 clamp mul:4").instruction;
   EXPECT_TRUE(output.clamp);
-  EXPECT_EQ(output.output_factor, 4);
-  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:2").instruction.output_factor, 0.5F);
+  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:2").instruction.used, modifier::kOutput);
+  EXPECT_EQ(parse("v_add_f32_e64 v0, v1, v2 div:4").unknown, "div:4");
   const Instruction memory = parse("global_load_dword v0, v1, s[2:3] offset:-16 sc0 nt sc1").instruction;
   EXPECT_EQ(memory.offset, -16);
   EXPECT_EQ(memory.used, modifier::kOffset | modifier::kCache);
@@ -82,6 +83,34 @@ TEST(Parse, Modifiers) {
       parse("v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[0:7], v[0:7], v[0:3] cbsz:1 blgp:2").instruction;
   EXPECT_EQ(matrix.cbsz, 1);
   EXPECT_EQ(matrix.blgp, 2);
+}
+
+TEST(Parse, Buffers) {
+  const Parsed load = parse("buffer_load_dwordx2 v[4:5], v[0:1], s[8:11], s3 idxen offen offset:4095 sc0 nt");
+  EXPECT_EQ(load.mnemonic, "buffer_load_dwordx2");
+  EXPECT_EQ(load.instruction.operand_count, 4);
+  EXPECT_EQ(load.instruction.operands[2].dwords, 4);
+  EXPECT_TRUE(load.instruction.offen && load.instruction.idxen && load.instruction.sc0);
+  EXPECT_EQ(load.instruction.used, modifier::kOffset | modifier::kCache | modifier::kBuffer);
+  const Parsed plain = parse("buffer_load_dword v5, off, s[8:11], 0 nt sc1");
+  EXPECT_FALSE(plain.instruction.offen || plain.instruction.idxen || plain.instruction.sc0);
+  EXPECT_EQ(plain.instruction.operands[1].bank, Bank::none);
+  const Parsed to_lds = parse("buffer_load_dword v1, s[8:11], m0 offen offset:16 lds");
+  EXPECT_EQ(to_lds.mnemonic, "buffer_load_dword_lds");
+  EXPECT_EQ(to_lds.instruction.operands[2].index, kM0);
+  EXPECT_EQ(to_lds.unknown, "");
+}
+
+TEST(Parse, NamesThatStandForNumbers) {
+  const auto literal = [](const std::string& text) { return only_source(text).literal; };
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_shared_base"), kSharedBase);
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_private_base"), kPrivateBase);
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_shared_limit"), kSharedBase + 0xFFFF'FFFFU);
+  EXPECT_EQ(literal("s_mov_b64 s[0:1], src_private_limit"), kPrivateBase + 0xFFFF'FFFFU);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(HW_REG_MODE)"), 1U | 31U << 11);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(HW_REG_XCC_ID, 3, 7)"), 20U | 3U << 6 | 6U << 11);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(HW_REG_HW_ID, 8, 4)"), 4U | 8U << 6 | 3U << 11);
+  EXPECT_EQ(literal("s_getreg_b32 s0, hwreg(63, 31, 1)"), 63U | 31U << 6);
 }
 
 TEST(Parse, Dpp) {
@@ -108,12 +137,29 @@ TEST(Parse, Swizzles) {
 }
 
 TEST(Parse, WhatIsNotUnderstoodIsNamed) {
-  for (const char* text :
-       {"v_add_u32_e32 v0, v1, v256", "v_add_u32_e32 v0, v1, x7", "v_mov_b32_e32 v0, v1 shiny:1",
-        "v_mov_b32_dpp v0, v1 row_shr:16", "v_mov_b32_sdwa v0, v1 src0_sel:BYTE_4", "v_add_f32_e64 v0, v1, v2 mul:3",
-        "s_mov_b64 s[0:1], src_shared_base", "s_mov_b32 s0, s103", "v_mov_b64_e32 v[0:1], v[3:2]",
-        "v_mov_b32_e32 v0, 0x", "v_mov_b32_e32 v0, 1.5x", "ds_swizzle_b32 v0, v1 offset:swizzle(TURN,1)",
-        "x a, b, c, d, e, f, g", "v_mov_b32 v0, []"}) {
+  for (const char* text : {"v_add_u32_e32 v0, v1, v256",
+                           "v_add_u32_e32 v0, v1, x7",
+                           "v_mov_b32_e32 v0, v1 shiny:1",
+                           "v_mov_b32_dpp v0, v1 row_shr:16",
+                           "v_mov_b32_sdwa v0, v1 src0_sel:BYTE_4",
+                           "v_add_f32_e64 v0, v1, v2 mul:3",
+                           "s_mov_b64 s[0:1], src_pops_exiting_wave_id",
+                           "s_mov_b32 s0, src_shared_base",
+                           "s_mov_b32 s0, s103",
+                           "v_mov_b64_e32 v[0:1], v[3:2]",
+                           "v_mov_b32_e32 v0, 0x",
+                           "v_mov_b32_e32 v0, 1.5x",
+                           "ds_swizzle_b32 v0, v1 offset:swizzle(TURN,1)",
+                           "s_getreg_b32 s0, hwreg(HW_REG_LDS_ALLOC)",
+                           "s_getreg_b32 s0, hwreg(64)",
+                           "s_getreg_b32 s0, hwreg(1, 32, 1)",
+                           "s_getreg_b32 s0, hwreg(1, 0)",
+                           "s_getreg_b32 s0, hwreg(1, 0, 0)",
+                           "s_getreg_b32 s0, hwreg(1, 0, 33)",
+                           "s_getreg_b32 s0, hwreg()",
+                           "buffer_load_dword v5, v0, s[8:11], 0 offen:1",
+                           "x a, b, c, d, e, f, g",
+                           "v_mov_b32 v0, []"}) {
     EXPECT_NE(parse(text).unknown, "") << text;
   }
 }

@@ -95,7 +95,7 @@ TEST(Scalar, Binary32) {
        }},
       {"s_max_i32",
        [](u64 a, u64 b, bool) {
-         return Expected{extended(a) > extended(b) ? a : b, extended(a) > extended(b)};
+         return Expected{extended(a) > extended(b) ? a : b, extended(a) >= extended(b)};
        }},
       {"s_and_b32", [](u64 a, u64 b, bool) { return tested32(a & b); }},
       {"s_orn2_b32", [](u64 a, u64 b, bool) { return tested32(a | ~b); }},

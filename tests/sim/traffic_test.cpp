@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <vector>
 
+#include "sim/counters/access_counts.h"
 #include "sim/gpu.h"
 
 namespace octet::sim {
@@ -34,25 +34,25 @@ TEST(TrafficTest, DistinctBytesAndSegments) {
   EXPECT_EQ(traffic_at({0}, 4, Space::lds), Traffic{});
 }
 
-TEST(TrafficTest, AStrideShowsInTheSegmentsOfItsInstruction) {
-  for (const int threads : {1, 3}) {
-    for (const u32 stride : {1U, 32U}) {
-      Gpu gpu("basics", Generation::cdna3, threads);
-      const TrafficCounter counter(gpu.program().instructions().size(), threads);
-      gpu.listen(counter.listeners());
-      const u64 out = gpu.upload(std::vector<u32>(1024), "out");
-      gpu.launch("gather", {{4, 1, 1}, {256, 1, 1}, 0}, gpu.upload(std::vector<u32>(1024 * stride), "values"), out,
-                 stride);
-      Traffic loads;
-      Traffic stores;
-      const std::vector<Traffic> traffic = counter.by_instruction();
-      for (u32 number = 0; number < traffic.size(); ++number) {
-        const bool is_store = gpu.program().text(number).starts_with("global_store");
-        (is_store ? stores : loads) += traffic[number];
-      }
-      EXPECT_EQ(stores, (Traffic{16, 4096, 64, 32, 64, 32}));
-      EXPECT_EQ(loads, (stride == 1 ? Traffic{16, 4096, 64, 32, 64, 32} : Traffic{16, 4096, 1024, 1024, 64, 32}));
-    }
+TEST(TrafficTest, SharesAreTheLeastAgainstWhatWasTouched) {
+  EXPECT_DOUBLE_EQ(traffic_at({0, 256}, 4).share_64(), 0.5);
+  EXPECT_DOUBLE_EQ(traffic_at({60}, 8).share_64(), 0.5);
+  EXPECT_DOUBLE_EQ(traffic_at({60}, 8).share_128(), 1);
+  EXPECT_DOUBLE_EQ(Traffic{}.share_64(), 1);
+}
+
+TEST(TrafficTest, AStrideShowsInTheReadsOfAKernel) {
+  for (const u32 stride : {1U, 32U}) {
+    Gpu gpu("basics", Generation::cdna3);
+    const AccessCounter counter(gpu.program(), 2);
+    gpu.listen(counter.listeners());
+    const u64 out = gpu.upload(std::vector<u32>(1024), "out");
+    gpu.launch("gather", {{4, 1, 1}, {256, 1, 1}, 0}, gpu.upload(std::vector<u32>(1024 * stride), "values"), out,
+               stride);
+    const ByKind<Traffic> global = counter.total().global;
+    EXPECT_EQ(global.write, (Traffic{16, 4096, 64, 32, 64, 32}));
+    EXPECT_EQ(global.read, (stride == 1 ? Traffic{16, 4096, 64, 32, 64, 32} : Traffic{16, 4096, 1024, 1024, 64, 32}));
+    EXPECT_EQ(global.update, Traffic{});
   }
 }
 

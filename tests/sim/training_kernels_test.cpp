@@ -37,7 +37,8 @@ TEST_P(TrainingKernels, RowCastGivesTheCodesOfSrcFp8) {
   std::mt19937 engine(3);
   std::vector<bf16> x(std::size_t{kRows} * kColumns);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = to_bf16((static_cast<float>(engine() >> 8) * 0x1p-23F - 1) * static_cast<float>(1 + i / kColumns));
+    const std::size_t row = i / kColumns;
+    x[i] = to_bf16((static_cast<float>(engine() >> 8) * 0x1p-23F - 1) * static_cast<float>(1 + row));
   }
   Gpu gpu("training", GetParam());
   const u64 codes = gpu.upload(std::vector<u8>(x.size()), "codes");

@@ -139,7 +139,7 @@ TEST(VectorInteger, ThreeSources) {
       {"v_bfe_i32",
        [](u64 a, u64 b, u64 c) {
          const auto width = static_cast<int>(c % 32);
-         return width == 0 ? u64{0} : static_cast<u64>(extended(a >> b % 32, width));
+         return width == 0 ? u64{0} : static_cast<u64>(extended(static_cast<u64>(extended(a) >> b % 32), width));
        }},
       {"v_bfi_b32", [](u64 a, u64 b, u64 c) { return (a & b) | (~a & c); }},
       {"v_alignbit_b32", [](u64 a, u64 b, u64 c) { return (a << 32 | b) >> c % 32; }},

@@ -94,7 +94,7 @@ void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) 
   WorkspaceCutter cutter(workspace);
   const RowPlan p = plan(device, op, cutter);
   if (op.cols > kLongestRow) return quantize_long_rows(gpu(device), op, p);
-  gpu(device).launch(row_kernel("quantize_rows", op.codes.rule.format(), p.launch), p.launch.shape, arguments(op, p));
+  gpu(device).launch(row_kernel(device, "quantize_rows", op.codes, p.launch), p.launch.shape, arguments(op, p));
   fold_columns(gpu(device), p.partials, op.columns, p.launch, op.cols);
 }
 

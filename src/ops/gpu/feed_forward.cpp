@@ -9,7 +9,10 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr std::array<RowTile, 3> kTiles{{{1024, 1, 1024}, {16384, 2, 1024}, {kLongestRow, 4, 1024}}};
+/// Forward two blocks share a multiprocessor up to 16384 columns: one takes exponentials while the other loads and
+/// stores. Backward shared memory holds the rows of one.
+constexpr std::array<RowTile, 3> kForwardTiles{{{1024, 1, 1024}, {8192, 2, 1024}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 3> kBackwardTiles{{{1024, 1, 1024}, {16384, 2, 1024}, {kLongestRow, 4, 1024}}};
 
 struct Plan {
   RowLaunch launch;
@@ -18,13 +21,13 @@ struct Plan {
 
 Plan plan(const Device& device, const SwigluForward& op, WorkspaceCutter& cutter) {
   const RowLaunch launch =
-      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kTiles, .column_folds = 1, .rows_ahead = 2});
+      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kForwardTiles, .column_folds = 1, .rows_ahead = 2});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
 Plan plan(const Device& device, const SwigluBackward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch =
-      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kTiles, .column_folds = 2, .rows_ahead = 3});
+  const RowLaunch launch = row_launch(
+      device, {.rows = op.rows, .cols = op.dim, .tiles = kBackwardTiles, .column_folds = 2, .rows_ahead = 3});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), 2 * op.dim)};
 }
 
@@ -41,7 +44,7 @@ void swiglu_forward(Device& device, const SwigluForward& op, Workspace workspace
   const auto [launch, partials] = plan(device, op, cutter);
   bf16* y = op.stored ? op.y : nullptr;
   const bool aligned = rows_aligned(op.gate_up, op.dim) && is_aligned(y) && is_aligned(op.codes.codes);
-  gpu(device).launch(row_kernel("swiglu_forward", op.codes.rule.format(), launch), launch.shape,
+  gpu(device).launch(row_kernel(device, "swiglu_forward", op.codes, launch), launch.shape,
                      kernels::SwigluForward{op.gate_up, y, measured(op.codes, partials), op.rows,
                                             static_cast<int>(op.dim), aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
@@ -59,7 +62,7 @@ void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspa
   const bool aligned =
       rows_aligned(op.gate_up, op.dim) && is_aligned(op.dy) && is_aligned(op.dgate_up) && is_aligned(op.codes.codes);
   gpu(device).launch(
-      row_kernel("swiglu_backward", op.codes.rule.format(), launch), launch.shape,
+      row_kernel(device, "swiglu_backward", op.codes, launch), launch.shape,
       kernels::SwigluBackward{op.gate_up, op.dy, op.stored ? op.dgate_up : nullptr, measured(op.codes, partials),
                               op.rows, static_cast<int>(op.dim), aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, 2 * op.dim);

@@ -48,13 +48,13 @@ RowLaunch row_launch(const Device& device, const RowWork& work) {
         "compute on the CPU",
         work.cols, kLongestRow);
   }
-  constexpr std::size_t kReserved = 2048;  // of each block: the driver's, and arrays of fixed size
   const Index per_thread = 8 * tile->vectors;
   const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
   const unsigned resident = std::max(1U, tile->resident_threads / threads);
   const unsigned part = threads * static_cast<unsigned>(tile->vectors) * 16;
   const unsigned with_rows_ahead = static_cast<unsigned>(work.column_folds + work.rows_ahead) * part;
-  const bool ahead = work.rows_ahead > 0 && resident * (with_rows_ahead + kReserved) <= gpu(device).shared_bytes();
+  const bool ahead =
+      work.rows_ahead > 0 && resident * (with_rows_ahead + kReservedShared) <= gpu(device).shared_bytes();
   const Index most = Index{gpu(device).multiprocessors()} * resident;
   return {tile->vectors,
           {.blocks_x = static_cast<unsigned>(std::min(work.rows, most)),
@@ -63,7 +63,8 @@ RowLaunch row_launch(const Device& device, const RowWork& work) {
           ahead};
 }
 
-std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch) {
+std::string row_kernel(const Device& device, std::string_view kernel, const RowCodes& codes, const RowLaunch& launch) {
+  const fp8::Format format = codes.wanted ? codes.rule.format() : fp8::forward_format(gpu(device).families().front());
   return fmt::format("{}_{}_{}", kernel, fp8::name(format), launch.vectors);
 }
 

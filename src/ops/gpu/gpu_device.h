@@ -111,6 +111,9 @@ struct RowTile {
 /// The longest row that a block holds.
 inline constexpr Index kLongestRow = 32768;
 
+/// Shared memory of each block that launches leave alone: the driver's, and arrays of fixed size.
+inline constexpr std::size_t kReservedShared = 2048;
+
 struct RowWork {
   Index rows, cols;
   std::span<const RowTile> tiles;  ///< the shortest rows first, the last up to kLongestRow
@@ -130,8 +133,9 @@ struct RowLaunch {
 /// UserError where a row is longer than kLongestRow.
 [[nodiscard]] RowLaunch row_launch(const Device& device, const RowWork& work);
 
-/// "<kernel>_<format>_<vectors>"
-[[nodiscard]] std::string row_kernel(std::string_view kernel, fp8::Format format, const RowLaunch& launch);
+/// "<kernel>_<format>_<vectors>": the instance for the codes; any of the device's formats where none are wanted.
+[[nodiscard]] std::string row_kernel(const Device& device, std::string_view kernel, const RowCodes& codes,
+                                     const RowLaunch& launch);
 
 /// Blocks of `threads` that cover `count` items.
 [[nodiscard]] inline unsigned blocks_for(Index count, unsigned threads) {

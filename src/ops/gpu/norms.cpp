@@ -53,7 +53,7 @@ void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspa
   const auto [launch, partials] = plan(device, op, cutter);
   const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.delta) && is_aligned(op.weight) &&
                        is_aligned(op.x_out) && is_aligned(op.y) && is_aligned(op.codes.codes);
-  gpu(device).launch(row_kernel("rmsnorm_forward", op.codes.rule.format(), launch), launch.shape,
+  gpu(device).launch(row_kernel(device, "rmsnorm_forward", op.codes, launch), launch.shape,
                      kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out,
                                              op.stored ? op.y : nullptr, op.rstd, measured(op.codes, partials), op.rows,
                                              static_cast<int>(op.dim), op.eps, aligned, launch.ahead});
@@ -84,7 +84,7 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
   const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.dy) && is_aligned(op.weight) &&
                        is_aligned(op.residual) && is_aligned(op.dx) && is_aligned(op.codes.codes);
   gpu(device).launch(
-      row_kernel("rmsnorm_backward", op.codes.rule.format(), launch), launch.shape,
+      row_kernel(device, "rmsnorm_backward", op.codes, launch), launch.shape,
       kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr, op.dx,
                                weight_partials, measured(op.codes, partials), op.rows, cols, aligned, launch.ahead});
   LaunchShape folds = column_fold(op.dim);

@@ -66,7 +66,7 @@ kernels::Rope arguments(const Rope& op, const kernels::Measured& measured, bool 
 void turn_rows(Device& device, const Rope& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const auto [launch, partials] = plan(device, op, cutter);
-  gpu(device).launch(row_kernel("rope_rows", op.codes.rule.format(), launch), launch.shape,
+  gpu(device).launch(row_kernel(device, "rope_rows", op.codes, launch), launch.shape,
                      arguments(op, measured(op.codes, partials), true, launch.ahead));
   fold_columns(gpu(device), partials, op.columns, launch, op.row_stride);
 }

@@ -43,11 +43,12 @@ inline constexpr auto kCastShapes =
 inline constexpr auto kThoroughCastShapes = std::to_array<CastShape>({{1031, 515}, {3, 65537}});
 
 inline constexpr auto kCastCases = cast_cases(kCastShapes);
-/// More rows, and more columns, than a thread takes at once.
-inline constexpr std::array<CastCase, 3> kLargeCastCases{{
+/// More rows, and more columns, than a thread takes at once; more rows than blocks of a GPU.
+inline constexpr std::array<CastCase, 4> kLargeCastCases{{
     {523, 131, fp8::Format::e4m3fn, true, Content::ordinary},
     {523, 131, fp8::Format::e5m2, false, Content::with_nan},
     {131, 523, fp8::Format::e4m3fnuz, true, Content::with_infinity},
+    {8461, 16, fp8::Format::e4m3fn, true, Content::ordinary},
 }};
 inline constexpr auto kThoroughCastCases = cast_cases(kThoroughCastShapes);
 

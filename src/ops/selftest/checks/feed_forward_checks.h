@@ -27,6 +27,7 @@ struct OpCheck<SwigluForward> {
       {5, 64, kE4m3fnuz},
       {13, 127, kE5m2fnuz},
       {257, 96, kE4m3fnuzAnyScale},
+      {4300, 16, kE4m3fn},  // more rows than blocks of a GPU
       {64, 1031, kE4m3fnAnyScale},
       {37, 512, std::nullopt},
       {7, 37, kE4m3fn, true},
@@ -57,6 +58,7 @@ struct OpCheck<SwigluBackwardCast> {
       {64, 1031, kE4m3fnAnyScale},
       {256, 192, kE4m3fn},
       {528, 200, kE5m2},
+      {16, 25696, kE4m3fn},  // more tiles than blocks
       {7, 37, kE4m3fn, true},
       {144, 128, kE5m2, true},
   });

@@ -19,7 +19,7 @@ struct CrossEntropyCase {
 
 template <>
 struct OpCheck<CrossEntropy> {
-  static constexpr std::array<CrossEntropyCase, 10> kCases{{
+  static constexpr std::array<CrossEntropyCase, 11> kCases{{
       {0, 16, true},
       {1, 1, true},
       {3, 7, true},
@@ -27,11 +27,14 @@ struct OpCheck<CrossEntropy> {
       {17, 129, true},
       {31, 1000, false},
       {65, 1031, true},
+      {2300, 264, true},  // more rows than blocks of a GPU
       {5, 257, true, 60},
       {5, 67, true, 3, true},
       {5, 67, false, 3, true},
   }};
-  static constexpr std::array<CrossEntropyCase, 1> kThoroughCases{{{67, 32003, true}}};
+  /// On a GPU, several rows a block, and rows that no multiprocessor holds.
+  static constexpr std::array<CrossEntropyCase, 4> kThoroughCases{
+      {{67, 32003, true}, {401, 8192, true}, {401, 8192, false}, {2, 131072, true}}};
   static void run(Trial& trial, const CrossEntropyCase& c);
 };
 

@@ -81,6 +81,7 @@ void OpCheck<RmsNormForwardCast>::run(Trial& trial, const NormCase& c) {
     trial.run(
         RmsNormForward{x_in, nullptr, weight_in, nullptr, y.data(), rstd.data(), {}, {}, c.rows, c.dim, kEps, false});
   }
+  if (!c.codes) return trial.fail("a case of a cast names no format");
   const auto amax = reference::column_maxima(round_to_bf16(want.y), c.rows, c.dim);
   const ColumnCodes codes = trial.column_codes(*c.codes, amax, c.rows);
   trial.run(RmsNormForwardCast{x_in, weight_in, rstd.data(), codes, c.rows, c.dim});

@@ -38,18 +38,20 @@ template <std::size_t N>
 
 template <>
 struct OpCheck<AdamW> {
-  static constexpr auto kCases = adamw_cases(std::to_array<AdamWCase>({{0, 5, 1, 0.1F, 1},
-                                                                       {4, 0, 1, 0.1F, 1},
-                                                                       {1, 1, 1, 0, 1},
-                                                                       {1, 17, 1, 0.1F, 0.5F},
-                                                                       {5, 7, 2, 0.1F, 3},
-                                                                       {6, 6, 2, 0.1F, 1},
-                                                                       {1, 1031, 100, 0.1F, 1},
-                                                                       {1, 65537, 3, 0, 1},
-                                                                       {67, 33, 4, 0.1F, 0.25F},
-                                                                       {64, 32, 1, 0.1F, 1},
-                                                                       {523, 131, 7, 0.1F, 1},
-                                                                       {7, 37, 2, 0.1F, 1, true}}));
+  static constexpr auto kCases =
+      adamw_cases(std::to_array<AdamWCase>({{0, 5, 1, 0.1F, 1},
+                                            {4, 0, 1, 0.1F, 1},
+                                            {1, 1, 1, 0, 1},
+                                            {1, 17, 1, 0.1F, 0.5F},
+                                            {5, 7, 2, 0.1F, 3},
+                                            {6, 6, 2, 0.1F, 1},
+                                            {1, 1031, 100, 0.1F, 1},
+                                            {1, 65537, 3, 0, 1},
+                                            {67, 33, 4, 0.1F, 0.25F},
+                                            {64, 32, 1, 0.1F, 1},
+                                            {523, 131, 7, 0.1F, 1},
+                                            {803, 72, 7, 0.1F, 1},  // more rows than blocks of a GPU
+                                            {7, 37, 2, 0.1F, 1, true}}));
   static constexpr auto kThoroughCases = adamw_cases(std::to_array<AdamWCase>({{1931, 1035, 5, 0.1F, 1}}));
   static void run(Trial& trial, const AdamWCase& c);
 };
