@@ -3,25 +3,12 @@
 #pragma once
 
 #include "cli/cli_fixture.h"
+#include "cli/environment.h"
 
 namespace octet::test {
 
 /// A stand-in's directory: "driver" and "products" are whole, libraries in "hollow" lack every function.
 [[nodiscard]] std::string stand_in(std::string_view directory);
-
-/// The environment of this process, which octet inherits, for as long as the object lives.
-class Environment {
- public:
-  Environment() = default;
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment();
-
-  void set(const char* name, const std::string& value);
-
- private:
-  std::map<std::string, std::optional<std::string>> before_;
-};
 
 /// One whole GPU, until `set` says otherwise. Attention is Octet's own, whatever the machine has.
 class StandInTest : public CliTest {

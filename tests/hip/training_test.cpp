@@ -1,0 +1,33 @@
+// Whole training steps on simulated GPUs, graphs and all, against the CPU's.
+#include "hip/simulated_fixture.h"
+
+namespace octet::test {
+namespace {
+
+class HipTraining : public SimulatedTest, public testing::WithParamInterface<const char*> {
+ protected:
+  [[nodiscard]] std::vector<double> losses(const std::string& run, const Words& more) {
+    const Words ten = join({set("training.steps=10"), {"--recipe", "rowwise"}, more});
+    succeed(train(run, ten));
+    std::vector<double> losses;
+    for (const std::string& step : trajectory(run)) losses.push_back(nlohmann::json::parse(step).at("loss"));
+    return losses;
+  }
+};
+
+TEST_P(HipTraining, TenStepsAreTheCpus) {
+  simulate(GetParam());
+  const std::string format = GetParam() == std::string("gfx942") ? "fnuz" : "ocp";
+  const std::vector<double> gpu = losses("gpu", {"--device", "hip"});
+  const std::vector<double> cpu = losses("cpu", {"--fp8-format", format});
+  ASSERT_EQ(gpu.size(), 10U);
+  ASSERT_EQ(cpu.size(), 10U);
+  for (std::size_t step = 0; step < gpu.size(); ++step) EXPECT_NEAR(gpu[step], cpu[step], 1e-3 * cpu[step]) << step;
+  EXPECT_LT(gpu.back(), gpu.front());
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, HipTraining, testing::Values("gfx942", "gfx950"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace octet::test
