@@ -157,7 +157,7 @@ OCTET_DEVICE int owned_blocks(const AttentionSizes& sizes) {
   OCTET_DENSE_KERNEL(octet::kernels::kAttentionThreads, blocks)        \
   name##_##dim(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
     octet::kernels::await_previous_kernels();                          \
-    octet::kernels::body<dim>(arguments);                              \
+    octet::kernels::body<dim>(octet::kernels::in_place(arguments));    \
   }
 #define OCTET_ATTENTION_KERNELS(name, Arguments, body, blocks_128, blocks_256) \
   OCTET_ATTENTION_KERNEL(name, Arguments, body, 32, blocks_128)                \

@@ -40,10 +40,10 @@ OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const
 
 // The instances of a row kernel: <name>_<format>_<vectors per thread>. Up to 1024 threads, hence 64 registers: four
 // vectors reach rows of 32,768, and a multiprocessor runs 1024 threads, in as many blocks as the rows' length gives.
-#define OCTET_ROW_KERNEL(bound, name, Arguments, body, F, V)                     \
-  bound name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::await_previous_kernels();                                    \
-    octet::kernels::body<octet::fp8::Format::F, V>(arguments);                   \
+#define OCTET_ROW_KERNEL(bound, name, Arguments, body, F, V)                             \
+  bound name##_##F##_##V(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) {         \
+    octet::kernels::await_previous_kernels();                                            \
+    octet::kernels::body<octet::fp8::Format::F, V>(octet::kernels::in_place(arguments)); \
   }
 #define OCTET_ROW_KERNELS_OF(name, Arguments, body, F)              \
   OCTET_ROW_KERNEL(OCTET_KERNEL(1024), name, Arguments, body, F, 1) \

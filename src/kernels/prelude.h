@@ -5,6 +5,7 @@
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
 // OCTET_DENSE_KERNEL(threads, blocks)  the same, with registers for `blocks` blocks a multiprocessor
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
+// in_place(arguments)            the same where the launch has put it, whose parts may be pointed to without a copy
 // OCTET_SHARED                   memory of a block
 // OCTET_E4M3, OCTET_E5M2         names of the two FP8 formats that the device multiplies, for kernels' names and
 // templates dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
@@ -75,20 +76,20 @@ OCTET_DEVICE std::uint32_t encode_four(float a, float b, float c, float d) {
 #define OCTET_SIMPLE_KERNEL(threads, name, Arguments, ...)                           \
   OCTET_KERNEL(threads) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
     octet::kernels::await_previous_kernels();                                        \
-    octet::kernels::__VA_ARGS__(arguments);                                          \
+    octet::kernels::__VA_ARGS__(octet::kernels::in_place(arguments));                \
   }
 #define OCTET_DENSE_SIMPLE_KERNEL(threads, blocks, name, Arguments, ...)                           \
   OCTET_DENSE_KERNEL(threads, blocks) name(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
     octet::kernels::await_previous_kernels();                                                      \
-    octet::kernels::__VA_ARGS__(arguments);                                                        \
+    octet::kernels::__VA_ARGS__(octet::kernels::in_place(arguments));                              \
   }
 
 // Its instances for the two formats of the device, <name>_<format>: `bound` is OCTET_KERNEL or OCTET_DENSE_KERNEL, and
 // `body` takes the format as template argument. A name is pasted together once the format's macro has been replaced.
-#define OCTET_FORMAT_KERNEL_NAMED(bound, name, Arguments, body, F)         \
-  bound name##_##F(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) { \
-    octet::kernels::await_previous_kernels();                              \
-    octet::kernels::body<octet::fp8::Format::F>(arguments);                \
+#define OCTET_FORMAT_KERNEL_NAMED(bound, name, Arguments, body, F)                    \
+  bound name##_##F(OCTET_ARGUMENTS(octet::kernels::Arguments) arguments) {            \
+    octet::kernels::await_previous_kernels();                                         \
+    octet::kernels::body<octet::fp8::Format::F>(octet::kernels::in_place(arguments)); \
   }
 #define OCTET_FORMAT_KERNEL(bound, name, Arguments, body, F) OCTET_FORMAT_KERNEL_NAMED(bound, name, Arguments, body, F)
 #define OCTET_FORMAT_KERNELS(bound, name, Arguments, body)      \

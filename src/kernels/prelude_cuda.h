@@ -24,6 +24,11 @@ namespace octet::kernels {
 
 inline constexpr int kWarpSize = 32;
 
+template <typename T>
+OCTET_DEVICE const T& in_place(const T& arguments) {
+  return arguments;
+}
+
 OCTET_DEVICE int thread_index() {
   return static_cast<int>(threadIdx.x);
 }

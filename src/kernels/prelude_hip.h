@@ -58,6 +58,13 @@ using Halves2 = std::uint16_t __attribute__((ext_vector_type(2)));
 using Shorts4 = std::int16_t __attribute__((ext_vector_type(4)));
 using Floats4 = float __attribute__((ext_vector_type(4)));
 
+/// The first argument lies where the segment of arguments begins. A struct that is passed by value would be copied to
+/// scratch for each thread as soon as a pointer chose between its parts.
+template <typename T>
+OCTET_DEVICE const T& in_place(const T& /*arguments*/) {
+  return *(const T*)__builtin_amdgcn_kernarg_segment_ptr();  // from constant to generic memory: C++ has no name for it
+}
+
 OCTET_DEVICE int thread_index() {
   return static_cast<int>(__builtin_amdgcn_workitem_id_x());
 }
