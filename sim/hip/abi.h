@@ -12,6 +12,7 @@ enum hipError_t : std::uint32_t {
   hipErrorInvalidValue = 1,
   hipErrorOutOfMemory = 2,
   hipErrorNotInitialized = 3,
+  hipErrorDeinitialized = 4,
   hipErrorInvalidConfiguration = 9,
   hipErrorInvalidPitchValue = 12,
   hipErrorInvalidMemcpyDirection = 21,

@@ -19,6 +19,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {hipErrorInvalidValue, "hipErrorInvalidValue", "an argument is not valid"},
     {hipErrorOutOfMemory, "hipErrorOutOfMemory", "the device has not enough free memory"},
     {hipErrorNotInitialized, "hipErrorNotInitialized", "the runtime could not be initialized"},
+    {hipErrorDeinitialized, "hipErrorDeinitialized", "the process is ending"},
     {hipErrorInvalidConfiguration, "hipErrorInvalidConfiguration", "the launch configuration is not valid"},
     {hipErrorInvalidPitchValue, "hipErrorInvalidPitchValue", "a pitch is less than the width of a row"},
     {hipErrorInvalidMemcpyDirection, "hipErrorInvalidMemcpyDirection", "there is no such direction of a copy"},

@@ -15,7 +15,7 @@ class Handles {
  public:
   T* add(std::unique_ptr<T> object) {
     T* handle = object.get();
-    objects_.emplace(handle, std::move(object));
+    objects_[handle] = std::move(object);
     return handle;
   }
 

@@ -12,9 +12,7 @@
 namespace octet::sim::hip {
 namespace {
 
-constexpr std::string_view kElfMagic =
-    "\x7F"
-    "ELF";
+constexpr std::string_view kElfMagic = "\177ELF";
 
 template <typename T>
 T field(const std::byte* bytes, std::size_t offset) {
@@ -29,8 +27,9 @@ std::size_t elf_size(const std::byte* bytes) {
          std::size_t{field<std::uint16_t>(bytes, 58)} * field<std::uint16_t>(bytes, 60);
 }
 
-bool begins_with(std::span<const std::byte> bytes, std::string_view magic) {
-  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+/// Looks at no byte behind the first that differs: there may be none.
+bool begins_with(const std::byte* bytes, std::string_view magic) {
+  return std::strncmp(reinterpret_cast<const char*>(bytes), magic.data(), magic.size()) == 0;
 }
 
 /// The code object for the processor: the image itself, or the part of a bundle that fits.
@@ -61,7 +60,8 @@ std::uint64_t LoadedCode::address_of(const Variable& variable) const {
 
 std::shared_ptr<LoadedCode> load_code(Device& device, std::span<const std::byte> image, const std::string& name) {
   const Processor& processor = device.processor();
-  if (!begins_with(image, kElfMagic) && !is_bundle(image)) {
+  const bool is_elf = image.size() >= kElfMagic.size() && begins_with(image.data(), kElfMagic);
+  if (!is_elf && !is_bundle(image)) {
     refuse(hipErrorInvalidImage, "{}: is neither a code object nor an uncompressed bundle of them", name);
   }
   try {
@@ -80,10 +80,9 @@ std::shared_ptr<LoadedCode> load_code(Device& device, std::span<const std::byte>
 std::span<const std::byte> image_at(const void* pointer) {
   const auto* const bytes = static_cast<const std::byte*>(pointer);
   require(bytes != nullptr, hipErrorInvalidValue);
-  // Neither kind of image is shorter than this; what is neither may be shorter, and is not read beyond its first bytes.
-  if (std::memcmp(bytes, kElfMagic.data(), kElfMagic.size()) == 0) return {bytes, elf_size(bytes)};
+  if (begins_with(bytes, kElfMagic)) return {bytes, elf_size(bytes)};
   try {
-    if (std::memcmp(bytes, kBundleMagic.data(), kBundleMagic.size()) == 0) return {bytes, bundle_size(bytes)};
+    if (begins_with(bytes, kBundleMagic)) return {bytes, bundle_size(bytes)};
   } catch (const UserError& error) {
     refuse(hipErrorInvalidImage, "{}", error.what());
   }

@@ -17,13 +17,39 @@ struct Process {
   std::mutex mutex;
   std::optional<Runtime> runtime;
   bool failed = false;  // to make one
+  bool ended = false;
 };
 
-/// HIP's interface has no object that could hold this. It is never destroyed: static objects of the client may still
-/// call while the process ends.
+/// Is not destroyed: static objects of the client may still call when those of this library are gone.
+union Immortal {
+  Process process;
+  Immortal() : process() {}
+  Immortal(const Immortal&) = delete;
+  Immortal& operator=(const Immortal&) = delete;
+  ~Immortal() {}  // NOLINT(modernize-use-equals-default): defaulted, it would be deleted
+};
+
+/// Ends the runtime, and its threads, when the process ends or the client's dlclose() unloads this library.
+class End {
+ public:
+  explicit End(Process& process) : process_(process) {}
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+  ~End() {
+    const std::lock_guard lock(process_.mutex);
+    process_.ended = true;
+    process_.runtime.reset();
+  }
+
+ private:
+  Process& process_;
+};
+
+/// HIP's interface has no object that could hold this.
 Process& process() {
-  static Process* const only = new Process;
-  return *only;
+  static Immortal only;
+  static const End end(only.process);
+  return only.process;
 }
 
 std::optional<std::filesystem::path> error_file(const Process& owner) {
@@ -32,12 +58,13 @@ std::optional<std::filesystem::path> error_file(const Process& owner) {
 
 /// HipError when the environment is wrong; the first time, with a message.
 Runtime& started(Process& owner) {
+  require(!owner.ended, hipErrorDeinitialized);
   if (owner.runtime) return *owner.runtime;
   require(!owner.failed, hipErrorNotInitialized);
-  owner.failed = true;
   try {
     owner.runtime.emplace(read_settings());
   } catch (const UserError& error) {
+    owner.failed = true;
     refuse(hipErrorNotInitialized, "{}", error.what());
   }
   return *owner.runtime;

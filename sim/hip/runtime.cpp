@@ -75,7 +75,9 @@ void Runtime::reset(Device& device) {
   const auto on_device = [&](const auto& object) { return &object.device == &device; };
   const std::vector<std::shared_ptr<Capture>> under_way = captures;
   for (const auto& capture : under_way) {
-    if (&capture->origin->device == &device) abandon(*this, capture);
+    const bool concerned = std::any_of(capture->streams.begin(), capture->streams.end(),
+                                       [&](const hipStream_t stream) { return on_device(*stream); });
+    if (concerned) abandon(*this, capture);
   }
   std::erase_if(thread_streams, [&](const auto& entry) { return on_device(*entry.second); });
   streams.remove_if(on_device);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
+#include <limits>
 
 #include "sim/hip/errors.h"
 #include "sim/hip/kernel_launch.h"
@@ -41,9 +41,13 @@ void require_side(Runtime& runtime, const void* pointer, const Device* device, b
          address, wants_device ? "device" : "host");
 }
 
-/// From the first byte to the last; rows may lie apart.
+/// From the first byte to the last; rows may lie apart. HipError when no memory could hold as much.
 std::size_t extent(std::size_t pitch, std::size_t width, std::size_t height) {
-  return height == 0 || width == 0 ? 0 : (height - 1) * pitch + width;
+  constexpr std::size_t kMost = std::size_t{1} << 47;  // of a process's addresses
+  if (height == 0 || width == 0) return 0;
+  const std::size_t distance = height == 1 ? 0 : pitch;  // of rows
+  require(width <= kMost && (distance == 0 || height - 1 <= kMost / distance), hipErrorInvalidValue);
+  return (height - 1) * distance + width;
 }
 
 struct Sides {
@@ -81,8 +85,8 @@ void copy_row(const Sides& between, std::byte* to, const std::byte* from, std::s
 }
 
 bool overlap(const CopyWork& copy) {
-  const auto* const to = static_cast<const std::byte*>(copy.to);
-  const auto* const from = static_cast<const std::byte*>(copy.from);
+  const auto to = reinterpret_cast<std::uint64_t>(copy.to);
+  const auto from = reinterpret_cast<std::uint64_t>(copy.from);
   return to < from + extent(copy.from_pitch, copy.width, copy.height) &&
          from < to + extent(copy.to_pitch, copy.width, copy.height);
 }
@@ -98,6 +102,7 @@ class Check {
     }
   }
   void operator()(const FillWork& fill) const {
+    require(fill.width <= std::numeric_limits<std::size_t>::max() / fill.element_bytes, hipErrorInvalidValue);
     const std::size_t row = fill.width * fill.element_bytes;
     if (fill.height > 1 && fill.pitch < row) throw HipError(hipErrorInvalidPitchValue);
     const Device* device = device_of(runtime_, fill.to, extent(fill.pitch, row, fill.height));

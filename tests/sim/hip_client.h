@@ -50,13 +50,17 @@ class Hip {
     started = hipInit(0);
     for (const auto& [name, value] : environment) unsetenv(("CDNA_SIM_" + name).c_str());
   }
+  Hip(const Hip&) = delete;
+  Hip& operator=(const Hip&) = delete;
+  ~Hip() { dlclose(library_); }
 
   [[nodiscard]] void* find(const char* name) const { return dlsym(library_, name); }
 
  private:
-  /// A copy of the file, which the loader does not know yet.
+  /// A copy of the file, at a path that the loader does not know yet.
   static void* load() {
-    const TemporaryFile copy("libamdhip64.so.7");
+    static int copies = 0;
+    const TemporaryFile copy(std::to_string(++copies) + "_libamdhip64.so.7");
     std::filesystem::copy_file(OCTET_SIM_HIP, copy.path());
     void* library = dlopen(copy.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());

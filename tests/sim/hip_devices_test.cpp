@@ -27,14 +27,14 @@ std::set<std::string> declared() {
 }
 
 TEST(HipDevices, ExportsWhatItDeclaresAndNothingElse) {
-  FILE* pipe = popen("nm --dynamic --defined-only --format=just-symbols " OCTET_SIM_HIP, "r");
+  FILE* pipe = popen("nm --dynamic --defined-only " OCTET_SIM_HIP, "r");
   ASSERT_NE(pipe, nullptr);
   std::set<std::string> exported;
   std::array<char, 512> line{};
   while (std::fgets(line.data(), static_cast<int>(line.size()), pipe) != nullptr) {
-    std::string name = line.data();
-    name.pop_back();
-    exported.insert(name);
+    const std::string text = line.data();  // address, kind, name
+    const std::size_t name = text.rfind(' ') + 1;
+    exported.insert(text.substr(name, text.size() - 1 - name));
   }
   ASSERT_EQ(pclose(pipe), 0);
   EXPECT_EQ(exported, declared());
@@ -46,6 +46,23 @@ TEST(HipDevices, IsFoundByItsName) {
   const std::filesystem::path path = OCTET_SIM_HIP;
   EXPECT_TRUE(std::filesystem::exists(path.parent_path() / "libamdhip64.so.7"));
   EXPECT_TRUE(std::filesystem::exists(path.parent_path() / "libamdhip64.so"));
+}
+
+/// Or a copy of it, by the name that tests give theirs.
+bool is_loaded() {
+  const std::vector<std::byte> bytes = file_bytes("/proc/self/maps");
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()).find("libamdhip64") !=
+         std::string::npos;
+}
+
+TEST(HipDevices, ClosingTheLibraryUnloadsItAndEndsItsThreads) {
+  EXPECT_FALSE(is_loaded());
+  {
+    const Hip hip(Hip::Environment{{"THREADS", "3"}});
+    EXPECT_EQ(hip.started, hipSuccess);
+    EXPECT_TRUE(is_loaded());
+  }
+  EXPECT_FALSE(is_loaded());
 }
 
 TEST(HipDevices, OneDeviceUnlessToldOtherwise) {
@@ -80,7 +97,7 @@ struct Expected {
 };
 
 TEST(HipDevices, PropertiesOfEachProcessorInBothLayouts) {
-  const Hip hip({{"ARCH", "gfx942,gfx950,gfx90a,gfx940,gfx1100"}, {"MEMORY", "123456789"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx950,gfx90a,gfx940,gfx1100"}, {"MEMORY", "123456789"}});
   ASSERT_EQ(hip.started, hipSuccess);
   constexpr std::array kExpected = std::to_array<Expected>({
       {"gfx942", "gfx942:sramecc+:xnack-", 9, 4, 304, 64, 65536, 942},
@@ -135,7 +152,7 @@ TEST(HipDevices, PropertiesOfEachProcessorInBothLayouts) {
 }
 
 TEST(HipDevices, AttributesByTheirNumbers) {
-  const Hip hip({{"ARCH", "gfx942,gfx950"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx950"}});
   const auto attribute = [&](std::uint32_t number, int device) {
     int value = -1;
     EXPECT_EQ(hip.hipDeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), device), hipSuccess);
@@ -168,7 +185,7 @@ TEST(HipDevices, AttributesByTheirNumbers) {
 }
 
 TEST(HipDevices, AMachineWithoutDevices) {
-  const Hip hip({{"ARCH", "none"}});
+  const Hip hip(Hip::Environment{{"ARCH", "none"}});
   EXPECT_EQ(hip.started, hipErrorNoDevice);
   int count = -1;
   EXPECT_EQ(hip.hipGetDeviceCount(&count), hipErrorNoDevice);
@@ -234,7 +251,7 @@ TEST(HipDevices, ErrorsHaveNamesAndAreKeptForEachThread) {
 }
 
 TEST(HipDevices, EachThreadHasADeviceOfItsOwn) {
-  const Hip hip({{"ARCH", "gfx942,gfx950"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx950"}});
   EXPECT_EQ(hip.hipSetDevice(1), hipSuccess);
   int device = -1;
   std::thread([&] { EXPECT_EQ(hip.hipGetDevice(&device), hipSuccess); }).join();

@@ -21,7 +21,7 @@ std::vector<u8> counting(std::size_t count) {
 }
 
 TEST(HipMemory, AllocatesUpToWhatTheDeviceHas) {
-  const Hip hip({{"MEMORY", "1000000"}});
+  const Hip hip(Hip::Environment{{"MEMORY", "1000000"}});
   void* first = nullptr;
   void* second = nullptr;
   std::size_t free = 0;
@@ -96,7 +96,7 @@ TEST(HipMemory, CopiesInEveryDirection) {
 }
 
 TEST(HipMemory, RefusesCopiesThatTheHardwareMayNot) {
-  const Hip hip({{"ARCH", "gfx942,gfx942"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx942"}});
   std::vector<u8> host(100);
   u8* const device = upload(hip, host);
   u8* const freed = upload(hip, host);
@@ -122,6 +122,9 @@ TEST(HipMemory, RefusesCopiesThatTheHardwareMayNot) {
   EXPECT_EQ(hip.hipMemset(host.data(), 0, 10), hipErrorInvalidValue);
   EXPECT_EQ(hip.hipMemset(device + 91, 0, 10), hipErrorInvalidValue);
   EXPECT_EQ(hip.hipMemsetD32(device + 2, 0, 1), hipErrorInvalidValue);
+  EXPECT_EQ(hip.hipMemsetD32(device, 0, std::size_t{1} << 62), hipErrorInvalidValue);  // 4 bytes each wrap to none
+  EXPECT_EQ(hip.hipMemcpy2D(device, std::size_t{1} << 63, host.data(), 10, 10, 3, hipMemcpyHostToDevice),
+            hipErrorInvalidValue);
 }
 
 TEST(HipMemory, FillsByTheSizeOfTheValue) {
@@ -209,7 +212,7 @@ TEST(HipMemory, RegistersTheClientsMemory) {
 }
 
 TEST(HipMemory, SaysWhatAPointerIs) {
-  const Hip hip({{"ARCH", "gfx942,gfx950"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx950"}});
   EXPECT_EQ(hip.hipSetDevice(1), hipSuccess);
   u8* const device = upload(hip, std::vector<u8>(16));
   void* pinned = nullptr;
@@ -231,7 +234,7 @@ TEST(HipMemory, SaysWhatAPointerIs) {
 }
 
 TEST(HipMemory, DevicesShareNoAddress) {
-  const Hip hip({{"ARCH", "gfx942,gfx950"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx950"}});
   const std::vector<u8> values = counting(64);
   u8* const first = upload(hip, values);
   EXPECT_EQ(hip.hipSetDevice(1), hipSuccess);

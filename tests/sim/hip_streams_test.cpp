@@ -74,7 +74,7 @@ TEST(HipStreams, EventsMeasureTheHostsTime) {
 }
 
 TEST(HipStreams, AnEventBelongsToItsDevice) {
-  const Hip hip({{"ARCH", "gfx942,gfx950"}});
+  const Hip hip(Hip::Environment{{"ARCH", "gfx942,gfx950"}});
   hipEvent_t event = nullptr;
   hipStream_t stream = nullptr;
   EXPECT_EQ(hip.hipEventCreate(&event), hipSuccess);
