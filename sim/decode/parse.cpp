@@ -96,7 +96,8 @@ std::optional<Operand> register_operand(std::string_view text) {
   return operand;
 }
 
-/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5".
+/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5", "lit(0xffffffff)": a literal where an inline
+/// constant would do.
 std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, bool sign_extends) {
   Operand modified;
   if (text == "off") return modified;
@@ -104,6 +105,7 @@ std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, bo
     modified.sign_extended = true;
     text = text.substr(5, text.size() - 6);
   }
+  if (text.starts_with("lit(") && text.ends_with(')')) text = text.substr(4, text.size() - 5);
   Operand literal;
   literal.bank = Bank::literal;
   if (const auto value = float_literal(text, width)) {

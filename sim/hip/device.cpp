@@ -11,6 +11,8 @@ namespace {
 // 4 MiB of addresses for as long as it runs, and none is given out twice: a device lasts for two million launches.
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 40;
 constexpr std::uint64_t kAddresses = std::uint64_t{1} << 43;
+// What lies a little before the first allocation is the device's too.
+constexpr std::uint64_t kMargin = std::uint64_t{1} << 21;
 
 std::uint64_t first_address(int index) {
   return kFirstAddress + static_cast<std::uint64_t>(index) * kAddresses;
@@ -19,7 +21,7 @@ std::uint64_t first_address(int index) {
 }  // namespace
 
 Device::Device(int index, const Processor& processor, std::uint64_t capacity)
-    : index_(index), processor_(processor), capacity_(capacity), memory_(first_address(index)) {}
+    : index_(index), processor_(processor), capacity_(capacity), memory_(first_address(index) + kMargin) {}
 
 bool Device::owns(std::uint64_t address) const {
   return address >= first_address(index_) && address - first_address(index_) < kAddresses;

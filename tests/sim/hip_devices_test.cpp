@@ -109,7 +109,7 @@ TEST(HipDevices, PropertiesOfEachProcessorInBothLayouts) {
   for (int device = 0; device < static_cast<int>(kExpected.size()); ++device) {
     const Expected& expected = kExpected[static_cast<std::size_t>(device)];
     // Read at the offsets of ROCm's structs, not by their members.
-    std::array<char, 1472> newer{};
+    alignas(std::size_t) std::array<char, 1472> newer{};
     ASSERT_EQ(hip.hipGetDevicePropertiesR0600(reinterpret_cast<hipDeviceProp_tR0600*>(newer.data()), device),
               hipSuccess);
     const auto newer_int = [&](std::size_t offset) { return *reinterpret_cast<const int*>(newer.data() + offset); };
@@ -125,7 +125,7 @@ TEST(HipDevices, PropertiesOfEachProcessorInBothLayouts) {
     EXPECT_EQ(newer_int(364), expected.minor);
     EXPECT_EQ(newer_int(388), expected.units);
     EXPECT_GT(newer_int(616), 1 << 20);
-    std::array<char, 792> older{};
+    alignas(std::size_t) std::array<char, 792> older{};
     ASSERT_EQ(hip.hipGetDeviceProperties(reinterpret_cast<hipDeviceProp_tR0000*>(older.data()), device), hipSuccess);
     const auto older_int = [&](std::size_t offset) { return *reinterpret_cast<const int*>(older.data() + offset); };
     EXPECT_STREQ(older.data() + 396, expected.target);

@@ -289,7 +289,9 @@ TEST_P(HipGraphs, AnExecutableGraphIsUpdatedFromOneOfTheSameShape) {
     begin(on);
     EXPECT_EQ(hip.hipMemsetD32Async(values, start, 4, on), hipSuccess);
     EXPECT_EQ(launch(hip, add, 1, on, values, 4U), hipSuccess);
-    if (twice) EXPECT_EQ(launch(hip, add, 1, on, values, 4U), hipSuccess);
+    if (twice) {
+      EXPECT_EQ(launch(hip, add, 1, on, values, 4U), hipSuccess);
+    }
     return end(on);
   };
   const hipGraphExec_t exec = instantiate(captured(1, false));
