@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -32,8 +34,8 @@ class TemporaryFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::string text() const {
-    const std::vector<std::byte> bytes = file_bytes(path_);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
  private:
