@@ -138,30 +138,73 @@ TEST_P(HipModules, VariablesAreFoundByName) {
   EXPECT_EQ(hip.hipModuleGetGlobal(nullptr, nullptr, module, "addends"), hipErrorInvalidValue);
 }
 
-/// The whole way of a cast, against the same launch without HIP: the bits are the same.
-TEST_P(HipModules, RowCastGivesTheBitsOfTheSimulator) {
-  constexpr u32 kRows = 24;
-  constexpr u32 kColumns = 1024;
-  std::mt19937 engine(11);
-  std::vector<std::uint16_t> x(kRows * kColumns);
-  for (std::uint16_t& bits : x) {
-    bits = static_cast<std::uint16_t>(engine() & 0xBFFFU);  // bf16 of less than 2
-  }
-  Gpu gpu("training", GetParam());
-  const u64 codes = gpu.upload(std::vector<u8>(x.size()), "codes");
-  const u64 scales = gpu.upload(std::vector<float>(kRows), "scales");
-  gpu.launch("quantize_rows", {{kRows, 1, 1}, {256, 1, 1}, 0}, gpu.upload(x, "x"), codes, scales, kColumns);
+constexpr u32 kRows = 24;
+constexpr u32 kColumns = 1024;
 
+/// Rows of bf16, and what the simulator makes of them without HIP.
+struct Cast {
+  explicit Cast(Generation generation) : x(std::size_t{kRows} * kColumns) {
+    std::mt19937 engine(11);
+    for (std::uint16_t& bits : x) bits = static_cast<std::uint16_t>(engine() & 0xBFFFU);  // of less than 2
+    Gpu gpu("training", generation);
+    const u64 code_address = gpu.upload(std::vector<u8>(x.size()), "codes");
+    const u64 scale_address = gpu.upload(std::vector<u32>(kRows), "scales");
+    gpu.launch("quantize_rows", {{kRows, 1, 1}, {256, 1, 1}, 0}, gpu.upload(x, "x"), code_address, scale_address,
+               kColumns);
+    codes = gpu.download<u8>(code_address, x.size());
+    scales = gpu.download<u32>(scale_address, kRows);
+  }
+  std::vector<std::uint16_t> x;  // [kRows, kColumns]
+  std::vector<u8> codes;         // [kRows, kColumns]
+  std::vector<u32> scales;       // [kRows], bits of floats
+};
+
+TEST_P(HipModules, RowCastGivesTheBitsOfTheSimulator) {
+  const Cast expected(GetParam());
   const Hip hip = start();
   hipStream_t stream = nullptr;
   EXPECT_EQ(hip.hipStreamCreate(&stream), hipSuccess);
   const hipFunction_t cast = function_of(hip, load_module(hip, "training", GetParam()), "quantize_rows");
-  u8* const hip_codes = upload(hip, std::vector<u8>(x.size()));
-  u32* const hip_scales = upload(hip, std::vector<u32>(kRows));
-  EXPECT_EQ(launch(hip, cast, kRows, stream, upload(hip, x), hip_codes, hip_scales, kColumns), hipSuccess);
+  u8* const codes = upload(hip, std::vector<u8>(expected.codes.size()));
+  u32* const scales = upload(hip, std::vector<u32>(kRows));
+  EXPECT_EQ(launch(hip, cast, kRows, stream, upload(hip, expected.x), codes, scales, kColumns), hipSuccess);
   EXPECT_EQ(hip.hipStreamSynchronize(stream), hipSuccess);
-  EXPECT_EQ(download(hip, hip_codes, x.size()), gpu.download<u8>(codes, x.size()));
-  EXPECT_EQ(download(hip, hip_scales, kRows), gpu.download<u32>(scales, kRows));
+  EXPECT_EQ(download(hip, codes, expected.codes.size()), expected.codes);
+  EXPECT_EQ(download(hip, scales, kRows), expected.scales);
+}
+
+TEST_P(HipModules, RowCastAsAGraphWithItsCopiesBetweenEvents) {
+  const Cast expected(GetParam());
+  const Hip hip = start();
+  hipStream_t stream = nullptr;
+  hipEvent_t begin = nullptr;
+  hipEvent_t end = nullptr;
+  EXPECT_EQ(hip.hipStreamCreate(&stream), hipSuccess);
+  EXPECT_EQ(hip.hipEventCreate(&begin), hipSuccess);
+  EXPECT_EQ(hip.hipEventCreate(&end), hipSuccess);
+  const hipFunction_t cast = function_of(hip, load_module(hip, "training", GetParam()), "quantize_rows");
+  const std::size_t count = expected.x.size();
+  std::uint16_t* const x = upload(hip, std::vector<std::uint16_t>(count));
+  u8* const codes = upload(hip, std::vector<u8>(count));
+  u32* const scales = upload(hip, std::vector<u32>(kRows));
+  std::vector<u8> back(count);
+  EXPECT_EQ(hip.hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal), hipSuccess);
+  EXPECT_EQ(hip.hipMemcpyAsync(x, expected.x.data(), 2 * count, hipMemcpyHostToDevice, stream), hipSuccess);
+  EXPECT_EQ(launch(hip, cast, kRows, stream, x, codes, scales, kColumns), hipSuccess);
+  EXPECT_EQ(hip.hipMemcpyAsync(back.data(), codes, count, hipMemcpyDeviceToHost, stream), hipSuccess);
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t exec = nullptr;
+  EXPECT_EQ(hip.hipStreamEndCapture(stream, &graph), hipSuccess);
+  EXPECT_EQ(hip.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0), hipSuccess);
+  EXPECT_EQ(back, std::vector<u8>(count));
+  EXPECT_EQ(hip.hipEventRecord(begin, stream), hipSuccess);
+  EXPECT_EQ(hip.hipGraphLaunch(exec, stream), hipSuccess);
+  EXPECT_EQ(hip.hipEventRecord(end, stream), hipSuccess);
+  EXPECT_EQ(hip.hipEventSynchronize(end), hipSuccess);
+  EXPECT_EQ(back, expected.codes);
+  float milliseconds = 0;
+  EXPECT_EQ(hip.hipEventElapsedTime(&milliseconds, begin, end), hipSuccess);
+  EXPECT_GT(milliseconds, 0.0F);
 }
 
 TEST_P(HipModules, AttributesAndOccupancy) {
