@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/error.h"
 #include "sim/counters/instruction_counts.h"
 #include "sim/hip/errors.h"
+#include "sim/hip/launch_log.h"
 #include "sim/hip/runtime.h"
 #include "sim/hip/watchers.h"
-#include "sim/tool/report.h"
 
 namespace octet::sim::hip {
 namespace {
@@ -97,25 +95,6 @@ bool is_illegal_access(std::string_view message) {
   return message.find(" bytes at 0x") != std::string_view::npos;
 }
 
-nlohmann::ordered_json extent_json(const Extent& extent) {
-  return nlohmann::ordered_json::array({extent.x, extent.y, extent.z});
-}
-
-void append_counts(const Runtime& runtime, const LoadedCode& code, const KernelWork& work, const LaunchResult& result,
-                   const Watchers& watchers) {
-  nlohmann::ordered_json line{{"device", code.device.index()},
-                              {"processor", code.device.processor().name},
-                              {"kernel", work.kernel},
-                              {"grid", extent_json(work.config.workgroups)},
-                              {"block", extent_json(work.config.lanes)},
-                              {"dynamic_lds_bytes", work.config.dynamic_lds_bytes},
-                              {"counts", counts_json(count_instructions(code.program, result))}};
-  if (const auto traffic = watchers.traffic()) line["traffic"] = traffic_json(code.program, *traffic);
-  std::ofstream file(*runtime.settings.counts, std::ios::app);
-  file << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  if (!file.flush()) refuse(hipErrorUnknown, "{} cannot be written any more", runtime.settings.counts->string());
-}
-
 }  // namespace
 
 KernelWork kernel_work(const ihipModuleSymbol_t& function, const LaunchRequest& request, const Device& device) {
@@ -156,7 +135,9 @@ void run_kernel(Runtime& runtime, const KernelWork& work) {
   try {
     const LaunchResult result = launch(code->program, work.kernel, work.config, work.arguments, code->device.memory(),
                                        runtime.pool, watchers.listeners());
-    if (runtime.settings.counts) append_counts(runtime, *code, work, result, watchers);
+    if (runtime.settings.counts) {
+      append_launch(*runtime.settings.counts, *code, work.config, work.kernel, result, watchers.traffic());
+    }
   } catch (const Failure& fault) {
     code->device.fail(is_illegal_access(fault.what()) ? hipErrorIllegalAddress : hipErrorLaunchFailure);
     report(fault.what(), runtime.settings.errors);
