@@ -1,6 +1,7 @@
 #include "sim/hip/kernel_launch.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -90,9 +91,13 @@ std::vector<std::byte> packed_arguments(const Kernel& kernel, const LaunchReques
   return packed;
 }
 
-/// Whether a fault's message is of an access that no allocation holds: such messages name the bytes.
+/// Whether a fault's message is of an access to what is not allocated, LDS and scratch included: as launches word it,
+/// and Memory::describe().
 bool is_illegal_access(std::string_view message) {
-  return message.find(" bytes at 0x") != std::string_view::npos;
+  constexpr std::array<std::string_view, 5> kWords{" accesses ", " past the end of '", " bytes before '",
+                                                   "in no live allocation", "which was released"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view words) { return message.find(words) != std::string_view::npos; });
 }
 
 }  // namespace
