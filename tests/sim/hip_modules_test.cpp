@@ -414,13 +414,13 @@ TEST_P(HipModules, KernelsReachPinnedMemory) {
 
 TEST_P(HipModules, DetectorsWatchWhereTheyAreAskedFor) {
   for (const bool check : {false, true}) {
-    const TemporaryFile errors("race");
+    const TemporaryFile errors("barrier");
     const Hip hip = start({{"CHECK", check ? "1" : "0"}, {"ERRORS", errors.path().string()}});
-    const hipFunction_t racy = function_of(hip, load_module(hip, "basics", GetParam()), "reduce_without_barrier");
-    float* const values = upload(hip, std::vector<float>(256, 1));
-    EXPECT_EQ(launch(hip, racy, 1, nullptr, values, upload(hip, std::vector<float>(1))), hipSuccess);
+    const hipFunction_t diverge = function_of(hip, load_module(hip, "basics", GetParam()), "diverge");
+    const u32 one_wave_of_four = 1;
+    EXPECT_EQ(launch(hip, diverge, 1, nullptr, upload(hip, std::vector<u32>(256)), one_wave_of_four), hipSuccess);
     EXPECT_EQ(hip.hipDeviceSynchronize(), check ? hipErrorLaunchFailure : hipSuccess);
-    EXPECT_EQ(errors.text().find("with no barrier between") != std::string::npos, check) << errors.text();
+    EXPECT_EQ(errors.text().find("divergent barrier") != std::string::npos, check) << errors.text();
   }
 }
 
