@@ -27,6 +27,9 @@ struct Allocation {
 /// releases.
 class Memory {
  public:
+  /// Where its addresses begin, so that those of several GPUs can lie apart.
+  explicit Memory(std::uint64_t first_address = std::uint64_t{1} << 40) : next_(first_address) {}
+
   /// Its bytes begin as 0xFF, which is NaN in most formats. Aligned to 2 MiB and apart from its neighbours by more than
   /// 1 MiB, so that what leaves an allocation does not reach another. `name` stands for it in messages.
   [[nodiscard]] std::uint64_t allocate(std::uint64_t size, std::string name);
@@ -79,7 +82,7 @@ class Memory {
   std::map<std::uint64_t, std::uint64_t> protected_;  // ends by begins
   std::deque<Released> released_;                     // the last ones, newest in front
   bool tracks_writes_ = false;
-  std::uint64_t next_ = std::uint64_t{1} << 40;
+  std::uint64_t next_;
 };
 
 }  // namespace octet::sim

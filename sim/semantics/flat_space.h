@@ -42,6 +42,7 @@ class FlatSpace {
       case Space::scratch:
         return scratch_bytes(wave_, address(lane), lane, bytes);
       case Space::global:
+      case Space::scalar:
         break;
     }
     return global_bytes(wave_, address(lane), lane, bytes);

@@ -30,7 +30,8 @@ class LdsSpace {
   LdsSpace(const LdsSpace&) = delete;
   LdsSpace& operator=(const LdsSpace&) = delete;
 
-  [[nodiscard]] std::uint64_t address(std::size_t lane) const { return std::uint64_t{addresses_[lane]} + offset_; }
+  /// In 32 bits, with which clang counts: a VGPR may hold less than 0.
+  [[nodiscard]] std::uint64_t address(std::size_t lane) const { return addresses_[lane] + offset_; }
 
   [[nodiscard]] std::byte* at(std::size_t lane, std::size_t bytes) const {
     return lds_bytes(wave_, address(lane), lane, bytes);

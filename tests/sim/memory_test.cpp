@@ -331,8 +331,15 @@ TEST_F(LdsTest, AMissNamesTheLane) {
               one_.run("ds_read_b64 v[4:5], v0");
             }).find("lane 7 accesses 8 bytes at 0xffa of the workgroup's 4096 bytes"),
             std::string::npos);
-  one_.v(0)[7] = ~0U;
-  EXPECT_THROW(one_.run("ds_read_u8 v4, v0 offset:8"), Failure);
+  one_.v(0)[7] = ~0U - 3;
+  EXPECT_THROW(one_.run("ds_read_u8 v4, v0 offset:3"), Failure);
+}
+
+/// Clang adds an offset to what may be less than 0.
+TEST_F(LdsTest, AddressesCountIn32Bits) {
+  one_.v(0).fill(~0U - 3);
+  one_.run("ds_read_b32 v4, v0 offset:1020");
+  EXPECT_EQ(one_.v(4)[7], at<u32>(1016));
 }
 
 TEST_F(GlobalTest, WhoWatchesIsToldOfEachAccess) {
