@@ -46,6 +46,7 @@ class Program {
 
  private:
   void decode();
+  void obey_register_indexing();
   void resolve_branches();
 
   CodeObject object_;

@@ -9,39 +9,18 @@
 namespace octet::sim {
 namespace {
 
-/// A 64-bit source in all lanes: two registers, a pair of SGPRs, or a literal.
-class Wide {
- public:
-  Wide(const Wave& wave, const Operand& operand)
-      : low_(read_lanes(wave, operand, 0, low_broadcast_)), high_(read_lanes(wave, operand, 1, high_broadcast_)) {}
-  Wide(const Wide&) = delete;
-  Wide& operator=(const Wide&) = delete;
-  [[nodiscard]] u64 operator[](std::size_t lane) const { return low_[lane] | u64{high_[lane]} << 32; }
-
- private:
-  Lanes low_broadcast_;
-  Lanes high_broadcast_;
-  const Lanes& low_;
-  const Lanes& high_;
-};
-
 /// D[lane] = value(lane), 64 bits wide.
 template <typename Value>
-void write_wide(Wave& wave, const Operand& operand, const Value& value) {
-  Lanes low;
-  Lanes high;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const u64 result = value(lane);
-    low[lane] = static_cast<u32>(result);
-    high[lane] = static_cast<u32>(result >> 32);
-  }
-  write_lanes(wave, operand, 0, low);
-  write_lanes(wave, operand, 1, high);
+void write_each(Wave& wave, const Operand& operand, const Value& value) {
+  WideLanes results;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) results[lane] = value(lane);
+  write_wide(wave, operand, results);
 }
 
 void move_wide(Wave& wave, const Instruction& instruction) {
-  const Wide a(wave, instruction.operands[1]);
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return a[lane]; });
+  WideLanes a;
+  read_wide(wave, instruction.operands[1], a);
+  write_wide(wave, instruction.operands[0], a);
 }
 
 /// D = F(b, a): the first source is how far the second one is shifted.
@@ -49,17 +28,23 @@ template <auto F>
 void shift(Wave& wave, const Instruction& instruction) {
   Lanes broadcast;
   const Lanes& count = read_lanes(wave, instruction.operands[1], 0, broadcast);
-  const Wide value(wave, instruction.operands[2]);
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return F(value[lane], count[lane] & 63U); });
+  WideLanes value;
+  read_wide(wave, instruction.operands[2], value);
+  write_each(wave, instruction.operands[0], [&](std::size_t lane) { return F(value[lane], count[lane] & 63U); });
 }
 
+/// D = (a << count) + c; counts are to be 0 to 4, others of three bits do not shift.
 void shift_add(Wave& wave, const Instruction& instruction) {
-  const Wide a(wave, instruction.operands[1]);
-  const Wide c(wave, instruction.operands[3]);
+  WideLanes a;
+  read_wide(wave, instruction.operands[1], a);
+  WideLanes c;
+  read_wide(wave, instruction.operands[3], c);
   Lanes broadcast;
   const Lanes& count = read_lanes(wave, instruction.operands[2], 0, broadcast);
-  write_wide(wave, instruction.operands[0],
-             [&](std::size_t lane) { return (a[lane] << (count[lane] & 7U)) + c[lane]; });
+  write_each(wave, instruction.operands[0], [&](std::size_t lane) {
+    const u32 wanted = count[lane] & 7U;
+    return (a[lane] << (wanted > 4 ? 0 : wanted)) + c[lane];
+  });
 }
 
 /// D, carry = a * b + c in 64 bits. Operands: D, carry, a, b, c. `Factor` is how a factor is extended; the carry is the
@@ -71,9 +56,10 @@ void multiply_add(Wave& wave, const Instruction& instruction) {
   Lanes broadcast_b;
   const Lanes& a = read_lanes(wave, instruction.operands[2], 0, broadcast_a);
   const Lanes& b = read_lanes(wave, instruction.operands[3], 0, broadcast_b);
-  const Wide c(wave, instruction.operands[4]);
+  WideLanes c;
+  read_wide(wave, instruction.operands[4], c);
   u64 carries = 0;
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) {
+  write_each(wave, instruction.operands[0], [&](std::size_t lane) {
     const Product product = Product{static_cast<Factor>(a[lane])} * Product{static_cast<Factor>(b[lane])};
     Product sum = 0;
     carries |= u64{__builtin_add_overflow(product, static_cast<Product>(c[lane]), &sum)} << lane;
