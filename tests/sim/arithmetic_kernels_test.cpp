@@ -17,7 +17,7 @@
 namespace octet::sim {
 namespace {
 
-constexpr LaunchConfig blocks(u32 count) {
+constexpr LaunchConfig workgroups(u32 count) {
   return {{count, 1, 1}, {256, 1, 1}, 0};
 }
 
@@ -79,7 +79,7 @@ TEST_P(ArithmeticKernels, DoublesAsIeee754HasThem) {
   const auto count = static_cast<u32>(a.size());
   Gpu gpu("arithmetic", GetParam());
   const u64 results = gpu.upload(std::vector<double>(std::size_t{4} * count), "results");
-  gpu.launch("double_arithmetic", blocks(count / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), results, count);
+  gpu.launch("double_arithmetic", workgroups(count / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), results, count);
   const auto got = gpu.download<double>(results, std::size_t{4} * count);
   for (u32 i = 0; i < count; ++i) {
     expect_same(got[4 * i], a[i] / b[i], a[i], b[i]);
@@ -95,7 +95,7 @@ TEST_P(ArithmeticKernels, Exponential) {
   for (double& x : a) x = std::uniform_real_distribution<double>(-740, 700)(engine_);
   Gpu gpu("arithmetic", GetParam());
   const u64 results = gpu.upload(std::vector<double>(a.size()), "results");
-  gpu.launch("double_exponential", blocks(4), gpu.upload(a, "a"), results, 1024U);
+  gpu.launch("double_exponential", workgroups(4), gpu.upload(a, "a"), results, 1024U);
   const auto got = gpu.download<double>(results, a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_NEAR(got[i], std::exp(a[i]), 4e-16 * std::exp(a[i]) + 0x1p-1074) << a[i];
@@ -110,7 +110,7 @@ TEST_P(ArithmeticKernels, ConversionsOfDoubles) {
   const u64 whole = gpu.upload(std::vector<u64>(256), "whole");
   const u64 again = gpu.upload(std::vector<double>(256), "again");
   const u64 ranks = gpu.upload(std::vector<u32>(256), "ranks");
-  gpu.launch("double_conversions", blocks(1), gpu.upload(a, "a"), whole, again, ranks);
+  gpu.launch("double_conversions", workgroups(1), gpu.upload(a, "a"), whole, again, ranks);
   const auto got_whole = gpu.download<std::int64_t>(whole, 256);
   const auto got_again = gpu.download<double>(again, 256);
   const auto got_ranks = gpu.download<u32>(ranks, 256);
@@ -134,7 +134,7 @@ TEST_P(ArithmeticKernels, Halves) {
   }
   Gpu gpu("arithmetic", GetParam());
   const u64 results = gpu.upload(std::vector<std::uint16_t>(std::size_t{3} * kCount), "results");
-  gpu.launch("half_arithmetic", blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), gpu.upload(c, "c"),
+  gpu.launch("half_arithmetic", workgroups(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), gpu.upload(c, "c"),
              results, kCount);
   const auto got = gpu.download<std::uint16_t>(results, std::size_t{3} * kCount);
   for (u32 i = 0; i < kCount; ++i) {
@@ -158,7 +158,7 @@ TEST_P(ArithmeticKernels, PairsOfHalves) {
   const u64 sums = gpu.upload(std::vector<std::uint16_t>(2 * kCount), "sums");
   const u64 dots = gpu.upload(std::vector<float>(kCount), "dots");
   const u64 mixed = gpu.upload(std::vector<float>(kCount), "mixed");
-  gpu.launch("half_pairs", blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), sums, dots, mixed);
+  gpu.launch("half_pairs", workgroups(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), sums, dots, mixed);
   EXPECT_TRUE(executes(gpu, "v_pk_fma_f16") && executes(gpu, "v_dot2"));
   const auto got_sums = gpu.download<std::uint16_t>(sums, 2 * kCount);
   const auto got_dots = gpu.download<float>(dots, kCount);
@@ -198,7 +198,8 @@ TEST_P(ArithmeticKernels, PairsOfShortIntegers) {
   const u64 sums = gpu.upload(std::vector<u32>(kCount), "sums");
   const u64 products = gpu.upload(std::vector<u32>(kCount), "products");
   const u64 dots = gpu.upload(std::vector<u32>(kCount), "dots");
-  gpu.launch("short_arithmetic", blocks(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), sums, products, dots);
+  gpu.launch("short_arithmetic", workgroups(kCount / 256), gpu.upload(a, "a"), gpu.upload(b, "b"), sums, products,
+             dots);
   EXPECT_TRUE(executes(gpu, "v_pk_add_i16") && executes(gpu, "v_pk_mad_u16") && executes(gpu, "v_dot4"));
   const auto got_sums = gpu.download<u32>(sums, kCount);
   const auto got_products = gpu.download<u32>(products, kCount);
@@ -235,8 +236,8 @@ TEST_P(ArithmeticKernels, IndexedRegisters) {
   ASSERT_EQ(gpu.program().object().kernel("index_registers").scratch_bytes, 0U);
   ASSERT_TRUE(executes(gpu, "s_set_gpr_idx_on"));
   const u64 out = gpu.upload(std::vector<u32>(values.size()), "out");
-  gpu.launch("index_registers", blocks(kCount / 256), gpu.upload(values, "values"), gpu.upload(places, "places"), out,
-             kSteps);
+  gpu.launch("index_registers", workgroups(kCount / 256), gpu.upload(values, "values"), gpu.upload(places, "places"),
+             out, kSteps);
   const auto got = gpu.download<u32>(out, values.size());
   for (std::size_t i = 0; i < kCount; ++i) {
     std::array<u32, 16> local{};
@@ -257,7 +258,7 @@ TEST_P(ArithmeticKernels, RegistersIndexedByLane) {
   Gpu gpu("arithmetic", GetParam());
   ASSERT_EQ(gpu.program().object().kernel("index_registers_by_lane").scratch_bytes, 0U);
   const u64 out = gpu.upload(std::vector<u32>(values.size()), "out");
-  gpu.launch("index_registers_by_lane", blocks(kCount / 256), gpu.upload(values, "values"), out);
+  gpu.launch("index_registers_by_lane", workgroups(kCount / 256), gpu.upload(values, "values"), out);
   const auto got = gpu.download<u32>(out, values.size());
   for (u32 i = 0; i < kCount; ++i) {
     std::array<u32, 8> local{};
