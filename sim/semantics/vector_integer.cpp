@@ -93,6 +93,20 @@ void clampable2(Wave& wave, const Instruction& instruction) {
   }
 }
 
+/// D = a * b + c, of whose factors Factor takes 24 bits.
+template <typename T, auto Factor>
+void multiply_add(Wave& wave, const Instruction& instruction) {
+  constexpr auto kFitted = [](u32 a, u32 b, u32 c) {
+    const i64 product = i64{static_cast<T>(Factor(a))} * i64{static_cast<T>(Factor(b))};
+    return fitted<T>(product + static_cast<T>(c), true);
+  };
+  if (instruction.clamp) {
+    lanes3<kFitted>(wave, instruction);
+  } else {
+    lanes3<[](u32 a, u32 b, u32 c) { return Factor(a) * Factor(b) + c; }>(wave, instruction);
+  }
+}
+
 constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 constexpr auto kSubtract = [](auto a, auto b) { return a - b; };
 constexpr auto kSubtractReversed = [](auto a, auto b) { return b - a; };
@@ -141,8 +155,8 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_xad_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>},
     {"v_lshl_add_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a << (b & 31U)) + c; }>},
     {"v_add_lshl_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31U); }>},
-    {"v_mad_u32_u24", lanes3<[](u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }>},
-    {"v_mad_i32_i24", lanes3<[](u32 a, u32 b, u32 c) { return signed24(a) * signed24(b) + c; }>},
+    {"v_mad_u32_u24", multiply_add<u32, low24>, modifier::kOutput},
+    {"v_mad_i32_i24", multiply_add<i32, signed24>, modifier::kOutput},
     {"v_and_or_b32", lanes3<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>},
     {"v_or3_b32", lanes3<[](u32 a, u32 b, u32 c) { return a | b | c; }>},
     {"v_lshl_or_b32", lanes3<[](u32 a, u32 b, u32 c) { return a << (b & 31U) | c; }>},

@@ -74,8 +74,8 @@ struct Carried {
 };
 
 /// D, carry out = F(a, b, carry in). Operands: D, carry out, a, b and, with `TakesCarry`, carry in. Lanes that EXEC
-/// does not name get a carry of 0.
-template <auto F, bool TakesCarry>
+/// does not name get a carry of 0. With clamp a result that carries is `End` of the range.
+template <auto F, bool TakesCarry, u32 End>
 void carried(Wave& wave, const Instruction& instruction) {
   Lanes broadcast_a;
   Lanes broadcast_b;
@@ -86,7 +86,7 @@ void carried(Wave& wave, const Instruction& instruction) {
   Lanes result;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     const Carried sum = F(a[lane], b[lane], static_cast<u32>(carry_in >> lane & 1U));
-    result[lane] = sum.value;
+    result[lane] = instruction.clamp && sum.carry ? End : sum.value;
     carry_out |= u64{sum.carry} << lane;
   }
   write_lanes(wave, instruction.operands[0], 0, result);
@@ -100,6 +100,7 @@ constexpr auto kAdd = [](u32 a, u32 b, u32 carry) {
 constexpr auto kSubtract = [](u32 a, u32 b, u32 borrow) { return Carried{a - b - borrow, u64{b} + borrow > u64{a}}; };
 constexpr auto kSubtractReversed = [](u32 a, u32 b, u32 borrow) { return kSubtract(b, a, borrow); };
 
+constexpr u32 kMost = ~0U;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_mov_b64", move_wide},
     {"v_lshlrev_b64", shift<[](u64 a, u32 count) { return a << count; }>},
@@ -108,12 +109,12 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_lshl_add_u64", shift_add},
     {"v_mad_u64_u32", multiply_add<u32>},
     {"v_mad_i64_i32", multiply_add<std::int32_t>},
-    {"v_add_co_u32", carried<kAdd, false>},
-    {"v_sub_co_u32", carried<kSubtract, false>},
-    {"v_subrev_co_u32", carried<kSubtractReversed, false>},
-    {"v_addc_co_u32", carried<kAdd, true>},
-    {"v_subb_co_u32", carried<kSubtract, true>},
-    {"v_subbrev_co_u32", carried<kSubtractReversed, true>},
+    {"v_add_co_u32", carried<kAdd, false, kMost>, modifier::kOutput},
+    {"v_sub_co_u32", carried<kSubtract, false, 0>, modifier::kOutput},
+    {"v_subrev_co_u32", carried<kSubtractReversed, false, 0>, modifier::kOutput},
+    {"v_addc_co_u32", carried<kAdd, true, kMost>, modifier::kOutput},
+    {"v_subb_co_u32", carried<kSubtract, true, 0>, modifier::kOutput},
+    {"v_subbrev_co_u32", carried<kSubtractReversed, true, 0>, modifier::kOutput},
 });
 
 }  // namespace

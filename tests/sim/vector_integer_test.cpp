@@ -201,6 +201,13 @@ TEST(VectorInteger, ClampedSums) {
   for (const auto& [mnemonic, reference] : references) {
     expect_lanes(mnemonic, 2, reference, Generation::cdna3, " clamp");
   }
+  expect_lanes(
+      "v_mad_u32_u24", 3,
+      [=](u64 a, u64 b, u64 c) { return unsigned_clamped(static_cast<i64>(a % (1U << 24) * (b % (1U << 24)) + c)); },
+      Generation::cdna3, " clamp");
+  expect_lanes(
+      "v_mad_i32_i24", 3, [=](u64 a, u64 b, u64 c) { return clamped(extended(a, 24) * extended(b, 24) + extended(c)); },
+      Generation::cdna3, " clamp");
 }
 
 TEST(VectorInteger, PseudoRandomNumbers) {
@@ -258,6 +265,21 @@ TEST(VectorInteger, Carries) {
       ASSERT_EQ(one.wave.vcc() >> lane & 1U, sum < 0 || sum >> 32 != 0 ? 1U : 0U) << tested.text << " lane " << lane;
     }
   }
+}
+
+TEST(VectorInteger, ClampedCarries) {
+  OneWave one;
+  one.v(0).fill(0xFFFF'FFF0);
+  one.v(1).fill(0x20);
+  one.run("v_add_co_u32_e64 v2, s[0:1], v0, v1 clamp");
+  EXPECT_EQ(one.v(2)[0], 0xFFFF'FFFFU);
+  EXPECT_EQ(one.s64(0), kAllLanes);
+  one.run("v_sub_co_u32_e64 v2, s[0:1], v1, v0 clamp");
+  EXPECT_EQ(one.v(2)[0], 0U);
+  EXPECT_EQ(one.s64(0), kAllLanes);
+  one.run("v_subrev_co_u32_e64 v2, s[0:1], v1, v0 clamp");
+  EXPECT_EQ(one.v(2)[0], 0xFFFF'FFD0U);
+  EXPECT_EQ(one.s64(0), 0U);
 }
 
 TEST(VectorInteger, Wide) {
