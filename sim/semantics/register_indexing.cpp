@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "sim/semantics/lanes.h"
 #include "sim/semantics/table.h"
@@ -68,10 +69,12 @@ void refuse_indexed(Wave& wave, const Instruction& instruction) {
   instruction.inner->execute(wave, *instruction.inner);
 }
 
-/// The number of an SGPR and M0's.
-std::uint16_t relative(const Wave& wave, const Operand& operand, u32 dwords) {
+/// The number of an operand's first SGPR and M0's, of an operand as wide as T.
+template <typename T>
+std::uint16_t relative(const Wave& wave, const Operand& operand) {
+  constexpr u32 kDwords = std::is_same_v<T, u64> ? 2 : 1;
   const u32 index = operand.index + wave.scalar[kM0];
-  if (operand.bank != Bank::scalar || index + dwords > kSgprs || index < operand.index) {
+  if (operand.bank != Bank::scalar || index + kDwords > kSgprs || index < operand.index) {
     throw Failure("M0 is {:#x}, which makes no SGPR of its operand", wave.scalar[kM0]);
   }
   return static_cast<std::uint16_t>(index);
@@ -81,14 +84,14 @@ std::uint16_t relative(const Wave& wave, const Operand& operand, u32 dwords) {
 template <typename T>
 void move_from_relative(Wave& wave, const Instruction& instruction) {
   Operand source = instruction.operands[1];
-  source.index = relative(wave, source, sizeof(T) / sizeof(u32));
+  source.index = relative<T>(wave, source);
   write_scalar(wave, instruction.operands[0], read_scalar<T>(wave, source));
 }
 
 template <typename T>
 void move_to_relative(Wave& wave, const Instruction& instruction) {
   Operand destination = instruction.operands[0];
-  destination.index = relative(wave, destination, sizeof(T) / sizeof(u32));
+  destination.index = relative<T>(wave, destination);
   write_scalar(wave, destination, read_scalar<T>(wave, instruction.operands[1]));
 }
 

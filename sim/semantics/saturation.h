@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "sim/semantics/lanes.h"
 
@@ -14,8 +15,8 @@ namespace octet::sim {
 template <typename T>
 [[nodiscard]] constexpr std::uint32_t fitted(std::int64_t exact, bool clamp) {
   using Unsigned = std::make_unsigned_t<T>;
-  constexpr std::int64_t kLeast = std::numeric_limits<T>::min();
-  constexpr std::int64_t kMost = std::numeric_limits<T>::max();
+  constexpr std::int64_t kMost = (std::int64_t{1} << std::numeric_limits<T>::digits) - 1;
+  constexpr std::int64_t kLeast = std::is_signed_v<T> ? -kMost - 1 : 0;
   return static_cast<Unsigned>(clamp ? std::clamp(exact, kLeast, kMost) : exact);
 }
 
