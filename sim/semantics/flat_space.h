@@ -36,14 +36,9 @@ class FlatSpace {
   }
 
   [[nodiscard]] std::byte* at(std::size_t lane, std::size_t bytes) const {
-    switch (space(lane)) {
-      case Space::lds:
-        return lds_bytes(wave_, address(lane), lane, bytes);
-      case Space::scratch:
-        return scratch_bytes(wave_, address(lane), lane, bytes);
-      case Space::global:
-        break;
-    }
+    const Space named = space(lane);
+    if (named == Space::lds) return lds_bytes(wave_, address(lane), lane, bytes);
+    if (named == Space::scratch) return scratch_bytes(wave_, address(lane), lane, bytes);
     return global_bytes(wave_, address(lane), lane, bytes);
   }
 

@@ -1,5 +1,5 @@
-// FP8, bf16 and half as the simulator decodes and encodes them: bit by bit, on its own, so that tests may hold it
-// against other code. AMD CDNA4 ISA, 7.3, table 30 and the rule of FP16_OVFL; OCP "8-bit Floating Point Specification".
+// FP8 and bf16 as the simulator decodes and encodes them: bit by bit, on its own, so that tests may hold it against
+// other code. AMD CDNA4 ISA, 7.3, table 30 and the rule of FP16_OVFL; OCP "8-bit Floating Point Specification".
 // CDNA3's formats: LLVM's Float8E4M3FNUZ and Float8E5M2FNUZ, and the table in ROCm's composable_kernel, float8.hpp.
 #pragma once
 
@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "sim/semantics/half.h"
 
 namespace octet::sim {
 
@@ -85,26 +87,6 @@ inline constexpr DecodedBytes kDecoded = decode_all_bytes(Format);
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFF'FFFFU) > 0x7F80'0000U) return bits >> 16 | 0x0040U;
   return (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-}
-
-[[nodiscard]] inline float decode_half(std::uint32_t bits) {
-  const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
-  const int exponent = static_cast<int>(bits >> 10 & 31U);
-  const auto mantissa = static_cast<float>(bits & 0x3FFU);
-  if (exponent == 31) return mantissa == 0 ? sign * std::numeric_limits<float>::infinity() : std::nanf("");
-  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
-  return sign * std::ldexp(mantissa + 1024.0F, exponent - 25);
-}
-
-/// To nearest even, infinity where it overflows; a NaN becomes quiet under its sign.
-[[nodiscard]] inline std::uint32_t encode_half(float value) {
-  const std::uint32_t sign = std::signbit(value) ? 0x8000U : 0U;
-  if (std::isnan(value)) return sign | 0x7E00U | (std::bit_cast<std::uint32_t>(value) >> 13 & 0x3FFU);
-  if (std::isinf(value)) return sign | 0x7C00U;
-  const int exponent = value == 0 ? -14 : std::max(std::ilogb(value), -14);
-  if (exponent > 15) return sign | 0x7C00U;
-  const double units = std::nearbyint(std::ldexp(std::fabs(double{value}), 10 - exponent));
-  return sign | ((static_cast<std::uint32_t>(exponent + 14) << 10) + static_cast<std::uint32_t>(units));
 }
 
 }  // namespace octet::sim

@@ -12,27 +12,6 @@
 namespace octet::sim {
 namespace {
 
-u32 to_unsigned(float a) {
-  if (!(a > 0)) return 0;  // NaN as well
-  return a >= 0x1p32F ? ~0U : static_cast<u32>(a);
-}
-
-u32 to_signed(float a) {
-  if (std::isnan(a)) return 0;
-  if (a >= 0x1p31F) return 0x7FFF'FFFFU;
-  return a <= -0x1p31F ? 0x8000'0000U : static_cast<u32>(static_cast<i32>(a));
-}
-
-/// D = F(float), an integer or the code of another format.
-template <auto F>
-void from_float(Wave& wave, const Instruction& instruction) {
-  Lanes buffer;
-  const Lanes& a = read_floats(wave, instruction.operands[1], buffer);
-  Lanes result;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = F(as_float(a[lane]));
-  write_lanes(wave, instruction.operands[0], 0, result);
-}
-
 /// D = F(bits), a float.
 template <auto F>
 void to_float(Wave& wave, const Instruction& instruction) {
@@ -42,6 +21,22 @@ void to_float(Wave& wave, const Instruction& instruction) {
   for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = as_bits(F(a[lane]));
   modify_output(instruction, result);
   write_lanes(wave, instruction.operands[0], 0, result);
+}
+
+u32 to_signed(float a) {
+  return static_cast<u32>(saturated<i32>(a));
+}
+u32 to_signed_below(float a) {
+  return static_cast<u32>(saturated<i32>(std::floor(a)));
+}
+/// Halves go up.
+u32 to_signed_nearest(float a) {
+  return static_cast<u32>(saturated<i32>(std::floor(double{a} + 0.5)));
+}
+
+/// A signed integer of four bits, in units of a sixteenth.
+float sixteenths(u32 a) {
+  return static_cast<float>(static_cast<i32>(a << 28) >> 28) / 16;
 }
 
 template <int Byte>
@@ -120,10 +115,11 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_cvt_f32_ubyte1", to_float<unsigned_byte<1>>, modifier::kOutput},
     {"v_cvt_f32_ubyte2", to_float<unsigned_byte<2>>, modifier::kOutput},
     {"v_cvt_f32_ubyte3", to_float<unsigned_byte<3>>, modifier::kOutput},
-    {"v_cvt_f32_f16", to_float<decode_half>, modifier::kOutput},
-    {"v_cvt_u32_f32", from_float<to_unsigned>, kFloatSource},
+    {"v_cvt_off_f32_i4", to_float<sixteenths>, modifier::kOutput},
+    {"v_cvt_u32_f32", from_float<saturated<u32, float>>, kFloatSource},
     {"v_cvt_i32_f32", from_float<to_signed>, kFloatSource},
-    {"v_cvt_f16_f32", from_float<encode_half>, kFloatSource},
+    {"v_cvt_flr_i32_f32", from_float<to_signed_below>, kFloatSource},
+    {"v_cvt_rpi_i32_f32", from_float<to_signed_nearest>, kFloatSource},
     {"v_cvt_pk_bf16_f32", encode_bf16_pair, kFloatSource, Generation::cdna4},
 
     {"v_cvt_pk_fp8_f32", encode_pair<kFp8Cdna3>, kEncode, Generation::cdna3},

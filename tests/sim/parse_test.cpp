@@ -40,6 +40,11 @@ TEST(Parse, Literals) {
   EXPECT_EQ(only_source("v_rcp_f16 v0, -4.0").literal, 0xC400U);
   EXPECT_EQ(only_source("v_rcp_f16 v0, 0.15915494").literal, 0x3118U);
   EXPECT_EQ(only_source("v_rcp_f64 v[0:1], 0.5").literal, std::bit_cast<std::uint64_t>(0.5));
+  EXPECT_EQ(only_source("v_rcp_f64 v[0:1], 0x3fe00000").literal, std::bit_cast<std::uint64_t>(0.5));
+  EXPECT_EQ(only_source("v_rcp_f64 v[0:1], 1").literal, 1U);  // the least denormal
+  EXPECT_EQ(only_source("s_set_gpr_idx_on s2, gpr_idx(SRC0,DST)").literal, 9U);
+  EXPECT_EQ(only_source("s_set_gpr_idx_on s2, gpr_idx()").literal, 0U);
+  EXPECT_EQ(parse("s_set_gpr_idx_on s2, gpr_idx(SRC3)").unknown, "gpr_idx(SRC3)");
 }
 
 TEST(Parse, SignsOfSources) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "fp8/bf16.h"
 #include "fp8/formats.h"
@@ -153,6 +154,26 @@ TEST(VectorConversion, EveryHalfThereAndBack) {
     one.v(0).fill(std::bit_cast<u32>(value));
     one.run("v_cvt_f16_f32_e32 v1, v0");
     EXPECT_EQ(one.v(1)[0], half) << value;
+  }
+}
+
+TEST(VectorConversion, IntegersBelowAndNearest) {
+  OneWave one;
+  for (const auto& [value, below, nearest] : {std::tuple(2.5F, 2, 3),
+                                              {-2.5F, -3, -2},
+                                              {-0.25F, -1, 0},
+                                              {0.49999997F, 0, 0},
+                                              {3e9F, 0x7FFF'FFFF, 0x7FFF'FFFF}}) {
+    one.v(0).fill(std::bit_cast<u32>(value));
+    one.run("v_cvt_flr_i32_f32_e32 v1, v0");
+    EXPECT_EQ(static_cast<i32>(one.v(1)[0]), below) << value;
+    one.run("v_cvt_rpi_i32_f32_e32 v1, v0");
+    EXPECT_EQ(static_cast<i32>(one.v(1)[0]), nearest) << value;
+  }
+  for (int code = -8; code < 8; ++code) {
+    one.v(0).fill(0xABCD'EF00U | (static_cast<u32>(code) & 15U));
+    one.run("v_cvt_off_f32_i4_e32 v1, v0");
+    EXPECT_EQ(std::bit_cast<float>(one.v(1)[0]), static_cast<float>(code) / 16) << code;
   }
 }
 
