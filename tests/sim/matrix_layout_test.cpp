@@ -28,6 +28,7 @@ struct Meeting {
   u32 one;  ///< the code of 1; of doubles the upper dword
   Spot a, b;
   std::size_t d_dword, d_lane;
+  u32 one_of_b = one;  ///< where B has another format
 };
 
 constexpr std::size_t kFirstB = 8;
@@ -52,11 +53,16 @@ constexpr const char* kFp6Wide32 = "v_mfma_f32_32x32x64_f8f6f4 v[32:47], v[0:5],
 constexpr const char* kFp4Wide = "v_mfma_f32_16x16x128_f8f6f4 v[32:35], v[0:3], v[8:11], 0 cbsz:4 blgp:4";
 constexpr const char* kFp4Wide32 = "v_mfma_f32_32x32x64_f8f6f4 v[32:47], v[0:3], v[8:11], 0 cbsz:4 blgp:4";
 
+constexpr const char* kFp8ByFp4 = "v_mfma_f32_16x16x128_f8f6f4 v[32:35], v[0:7], v[8:11], 0 blgp:4";
+constexpr const char* kFp6ByFp8 = "v_mfma_f32_32x32x64_f8f6f4 v[32:47], v[0:5], v[8:15], 0 cbsz:2";
+
 constexpr u32 kOne = 0x3F80'0000;
 constexpr u32 kOneBf16 = 0x3F80;
 constexpr u32 kOneHalf = 0x3C00;
 constexpr u32 kOneDouble = 0x3FF0'0000;
 constexpr u32 kOneFp8 = 0x38;
+constexpr u32 kOneFp6 = 0x08;
+constexpr u32 kOneFp4 = 2;
 
 const Meeting kMeetings[] = {
     // A[block, row, k], B[block, k, column], D[block, row, column]
@@ -81,11 +87,16 @@ const Meeting kMeetings[] = {
     {kFp8Wide, kCdna4, kOneFp8, {3, 24, 17}, {3, 24, 16}, 1, 0},      // A[0,1,31] B[0,31,0] D[0,1,0]
     {kFp8Wide, kCdna4, kOneFp8, {4, 0, 17}, {4, 0, 16}, 1, 0},        // A[0,1,80] B[0,80,0] D[0,1,0]
     {kFp8Wide32, kCdna4, kOneFp8, {7, 24, 63}, {7, 24, 32}, 15, 32},  // A[0,31,63] B[0,63,0] D[0,31,0]
-    {kFp6Wide, kCdna4, 0x08, {0, 30, 18}, {0, 30, 16}, 2, 0},         // A[0,2,37] B[0,37,0] D[0,2,0]
-    {kFp6Wide, kCdna4, 0x08, {5, 26, 63}, {5, 26, 48}, 3, 48},        // A[0,15,127] B[0,127,0] D[0,15,0]
-    {kFp6Wide32, kCdna4, 0x08, {3, 0, 33}, {3, 0, 32}, 1, 0},         // A[0,1,48] B[0,48,0] D[0,1,0]
-    {kFp4Wide, kCdna4, 2, {3, 28, 34}, {3, 28, 33}, 2, 1},            // A[0,2,95] B[0,95,1] D[0,2,1]
-    {kFp4Wide32, kCdna4, 2, {0, 4, 32}, {0, 4, 32}, 0, 0},            // A[0,0,33] B[0,33,0] D[0,0,0]
+    {kFp6Wide, kCdna4, kOneFp6, {0, 30, 18}, {0, 30, 16}, 2, 0},      // A[0,2,37] B[0,37,0] D[0,2,0]
+    {kFp6Wide, kCdna4, kOneFp6, {5, 26, 63}, {5, 26, 48}, 3, 48},     // A[0,15,127] B[0,127,0] D[0,15,0]
+    {kFp6Wide32, kCdna4, kOneFp6, {3, 0, 33}, {3, 0, 32}, 1, 0},      // A[0,1,48] B[0,48,0] D[0,1,0]
+    {kFp4Wide, kCdna4, kOneFp4, {3, 28, 34}, {3, 28, 33}, 2, 1},      // A[0,2,95] B[0,95,1] D[0,2,1]
+    {kFp4Wide32, kCdna4, kOneFp4, {0, 4, 32}, {0, 4, 32}, 0, 0},      // A[0,0,33] B[0,33,0] D[0,0,0]
+    // Two formats, each in its own way
+    {kFp8ByFp4, kCdna4, kOneFp8, {4, 0, 17}, {2, 0, 32}, 1, 0, kOneFp4},   // A[0,1,80] B[0,80,0] D[0,1,0]
+    {kFp8ByFp4, kCdna4, kOneFp8, {3, 24, 17}, {3, 28, 2}, 1, 2, kOneFp4},  // A[0,1,31] B[0,31,2] D[0,1,2]
+    {kFp6ByFp8, kCdna4, kOneFp6, {3, 0, 33}, {4, 0, 32}, 1, 0, kOneFp8},   // A[0,1,48] B[0,48,0] D[0,1,0]
+    {kFp6ByFp8, kCdna4, kOneFp6, {0, 0, 33}, {4, 0, 0}, 1, 0, kOneFp8},    // A[0,1,32] B[0,32,0] D[0,1,0]
 };
 
 void set_bits(OneWave& one, std::size_t first, const Spot& spot, u32 code) {
@@ -99,7 +110,7 @@ TEST(MatrixLayout, ElementsMeetWhereTheDocumentsSay) {
     SCOPED_TRACE(std::string(meeting.instruction) + ", A in lane " + std::to_string(meeting.a.lane));
     OneWave one;
     set_bits(one, 0, meeting.a, meeting.one);
-    set_bits(one, kFirstB, meeting.b, meeting.one);
+    set_bits(one, kFirstB, meeting.b, meeting.one_of_b);
     one.run(meeting.instruction, meeting.generation);
     for (std::size_t dword = 0; dword < 32; ++dword) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -117,7 +128,7 @@ TEST(MatrixLayout, NeighboursDoNotMeet) {
     meeting.b.lane = (meeting.b.lane + 32) % kLanes;  // another K in each of these, or another block
     OneWave one;
     set_bits(one, 0, meeting.a, meeting.one);
-    set_bits(one, kFirstB, meeting.b, meeting.one);
+    set_bits(one, kFirstB, meeting.b, meeting.one_of_b);
     one.run(meeting.instruction, meeting.generation);
     for (std::size_t dword = 0; dword < 32; ++dword) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) ASSERT_EQ(one.v(kFirstD + dword)[lane], 0U);
