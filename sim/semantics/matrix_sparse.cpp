@@ -26,8 +26,9 @@ struct Stored {
   std::size_t k;
 };
 
-/// Two elements of A belong to each 4 of the elements that the same lane has of B. What A does not store takes no part,
-/// so that infinity in B is multiplied by no zero.
+/// The stored elements of A follow each other through a lane and from one group of lanes to the next, two for each 4
+/// along K; B lies as in dense products. In the shapes that CDNA4 added the two therefore meet across groups. What A
+/// does not store takes no part, so that infinity in B is multiplied by no zero.
 template <typename S, typename A, typename B = A, typename Result = FloatResult>
 void multiply(Wave& wave, const Instruction& instruction) {
   static_assert(A::kBits == B::kBits);
@@ -37,8 +38,8 @@ void multiply(Wave& wave, const Instruction& instruction) {
   for_elements<A, kStored>(wave, instruction.operands[1], nullptr,
                            [&](std::size_t lane, std::size_t item, double value) {
                              const std::size_t index = indices[lane] >> (2 * item) & 3U;
-                             const FactorPlace at = factor_place<S, A::kBits>(lane, item / 2 * 4 + index);
-                             a[at.row][lane / S::kSize * kStored + item] = {value, at.k};
+                             const std::size_t place = lane / S::kSize * kStored + item;
+                             a[lane % S::kSize][place] = {value, place / 2 * 4 + index};
                            });
   Factors<S> factors;  // of which A is not used
   unpack_b<S, B>(wave, instruction.operands[2], factors);

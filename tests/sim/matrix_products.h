@@ -47,9 +47,9 @@ struct Place {
   const int height = product.result == ResultType::twice ? 1 : 4;
   const int area = product.size * product.size;
   const int blocks_per_item = std::max(1, kLanes * height / area);
-  const int rows_per_item = kLanes / product.size / blocks_per_item;
+  const int rows_per_item = std::max(1, kLanes / product.size / blocks_per_item);
   const int group = row / height;
-  const int items = product.size / rows_per_item;  // of a block
+  const int items = area * blocks_per_item / kLanes;  // of a block
   return {block % blocks_per_item * product.size + group % rows_per_item * blocks_per_item * product.size + column,
           block / blocks_per_item * items + group / rows_per_item * height + row % height};
 }
@@ -89,7 +89,8 @@ struct Matrix {
 };
 
 [[nodiscard]] inline std::size_t factor_index(const Product& product, int block, int row, int k) {
-  return static_cast<std::size_t>((block * product.size + row) * product.depth + k);
+  const int index = (block * product.size + row) * product.depth + k;
+  return static_cast<std::size_t>(index);
 }
 
 /// A random factor, written into the registers from `first` on.

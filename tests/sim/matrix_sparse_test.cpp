@@ -18,8 +18,8 @@ constexpr auto kCdna4 = Generation::cdna4;
 constexpr int kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 
 /// Writes A's stored elements from v0 on and their indices into v40, where set number `set` is used and the others are
-/// its complement, as the ISA documents have it: element n of a lane belongs to the four elements n / 2 of what the
-/// lane has of B, and its index is the bits 2n and 2n + 1 of the set. Returns the dense A, [size, depth].
+/// its complement. What a row stores, two elements for each four along K, is dealt out to the groups of lanes in equal
+/// parts; the index of element n of a lane is the bits 2n and 2n + 1 of its set. Returns the dense A, [size, depth].
 std::vector<double> place_sparse(const Product& product, OneWave& one, int set, Operands& operands) {
   const int bits = product.a.bits;
   const int stored = product.depth * product.size / kLanes / 2;  // by a lane
@@ -29,8 +29,8 @@ std::vector<double> place_sparse(const Product& product, OneWave& one, int set, 
       const auto& pair = kPairs[operands.next() % 6];
       for (int which = 0; which < 2; ++which) {
         const int k = first + pair[which];
-        const Place in_b = factor_place(product, bits, 0, row, k);
-        const Place place{in_b.lane, in_b.item / 4 * 2 + which};
+        const int nth = first / 2 + which;  // of those that the row stores
+        const Place place{row + product.size * (nth / stored), nth % stored};
         const u64 code = random_code(product.a, operands);
         put(&one.v(0), place, bits, code);
         put(&one.v(40), {place.lane, set * stored + place.item}, 2, static_cast<u64>(pair[which]));
@@ -136,6 +136,46 @@ TEST(SparseMatrix, Fp8) {
     if (generation == kCdna3) continue;
     run("16x16x128_", 16, 128);
     run("32x32x64_", 32, 64);
+  }
+}
+
+/// An element by the group of lanes that has it and its number in a lane.
+struct InGroup {
+  int group, item;
+};
+
+/// With all of A zero but for one element in each row, and of B in each column, whether these two meet; the first two
+/// of each four are those stored.
+bool meet(const char* mnemonic, int bits, u64 unit, const InGroup& a, const InGroup& b) {
+  OneWave one;
+  for (std::size_t dword = 0; dword < 48; ++dword) one.v(dword).fill(dword == 40 ? 0x4444'4444 : 0);
+  for (int row = 0; row < 16; ++row) {
+    put(&one.v(0), {16 * a.group + row, a.item}, bits, unit);
+    put(&one.v(16), {16 * b.group + row, b.item}, bits, unit);
+  }
+  one.run(std::string(mnemonic) + " v[44:47], v[0:3], v[16:23], v40", kCdna4);
+  return one.v(44)[0] == std::bit_cast<u32>(1.0F);
+}
+
+/// What was found on a gfx950 by such experiments, and that nothing else meets the same element of A.
+TEST(SparseMatrix, GroupsThatMeetOnHardware) {
+  struct Case {
+    InGroup a, b;
+  };
+  const auto expect = [](const char* mnemonic, int bits, u64 unit, const Case& found) {
+    for (int group = 0; group < 4; ++group) {
+      for (int item = 0; item < 256 / bits; ++item) {
+        EXPECT_EQ(meet(mnemonic, bits, unit, found.a, {group, item}), group == found.b.group && item == found.b.item)
+            << mnemonic << ": A " << found.a.item << " of " << found.a.group << ", B " << item << " of " << group;
+      }
+    }
+  };
+  for (const Case& found :
+       {Case{{1, 0}, {2, 0}}, {{2, 0}, {0, 8}}, {{0, 4}, {1, 0}}, {{3, 4}, {3, 8}}, {{0, 2}, {0, 4}}}) {
+    expect("v_smfmac_f32_16x16x64_f16", 16, 0x3C00, found);
+  }
+  for (const Case& found : {Case{{1, 0}, {2, 0}}, {{2, 0}, {0, 16}}, {{0, 8}, {1, 0}}, {{2, 8}, {1, 16}}}) {
+    expect("v_smfmac_f32_16x16x128_fp8_fp8", 8, 0x38, found);
   }
 }
 
