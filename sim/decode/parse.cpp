@@ -290,6 +290,10 @@ bool arithmetic_modifier(std::string_view name, std::string_view value, Instruct
     instruction.used |= modifier::kMatrix;
     return set_number(value, name == "cbsz" ? instruction.cbsz : name == "abid" ? instruction.abid : instruction.blgp);
   }
+  if (name == "neg") {  // how blgp is printed where it negates A, B and C
+    instruction.used |= modifier::kMatrix;
+    return set_mask(value, instruction.blgp);
+  }
   if (name != "op_sel_hi" && name != "neg_lo" && name != "neg_hi") return false;
   instruction.used |= modifier::kPacked;
   return set_mask(value, name == "op_sel_hi" ? instruction.op_sel_hi
@@ -410,7 +414,9 @@ Form strip_form(std::string_view& mnemonic) {
 }
 
 FloatWidth width_of_literals(std::string_view mnemonic) {
-  if (mnemonic.starts_with("v_mfma_")) return FloatWidth::single;  // the literal is a summand, not a factor
+  if (mnemonic.starts_with("v_mfma_f64_")) return FloatWidth::twice;
+  if (mnemonic.starts_with("v_mfma_")) return FloatWidth::single;          // the literal is a summand, not a factor
+  if (mnemonic.starts_with("v_cvt_scalef32_")) return FloatWidth::single;  // the literal is the scale
   if (mnemonic.starts_with("v_fma_mix")) return FloatWidth::single;
   if (mnemonic.ends_with("_f16")) return FloatWidth::half;
   if (mnemonic.ends_with("_f64")) return FloatWidth::twice;

@@ -36,9 +36,15 @@ class FlatSpace {
   }
 
   [[nodiscard]] std::byte* at(std::size_t lane, std::size_t bytes) const {
-    const Space named = space(lane);
-    if (named == Space::lds) return lds_bytes(wave_, address(lane), lane, bytes);
-    if (named == Space::scratch) return scratch_bytes(wave_, address(lane), lane, bytes);
+    switch (space(lane)) {
+      case Space::lds:
+        return lds_bytes(wave_, address(lane), lane, bytes);
+      case Space::scratch:
+        return scratch_bytes(wave_, address(lane), lane, bytes);
+      case Space::global:
+      case Space::scalar:
+        break;
+    }
     return global_bytes(wave_, address(lane), lane, bytes);
   }
 

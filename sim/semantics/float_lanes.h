@@ -211,6 +211,19 @@ void from_float(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, instruction.operands[0], 0, result);
 }
 
+/// D = two floats in 16 bits each, as Encode has them, the first one below.
+template <auto Encode>
+void pack_floats(Wave& wave, const Instruction& instruction) {
+  std::array<Lanes, 2> buffers;
+  const Lanes& a = read_floats(wave, instruction.operands[1], buffers[0]);
+  const Lanes& b = read_floats(wave, instruction.operands[2], buffers[1]);
+  Lanes result;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    result[lane] = Encode(as_float(a[lane])) | Encode(as_float(b[lane])) << 16;
+  }
+  write_lanes(wave, instruction.operands[0], 0, result);
+}
+
 template <typename T>
 void extract_exponent(Wave& wave, const Instruction& instruction) {
   from_float<exponent_of<T>, T>(wave, instruction);

@@ -105,19 +105,6 @@ void normalize_halves(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, instruction.operands[0], 0, result);
 }
 
-/// Two floats into 16 bits each, a into the low ones.
-template <auto Encode>
-void pack_singles(Wave& wave, const Instruction& instruction) {
-  std::array<Lanes, 2> buffers;
-  const Lanes& a = read_floats(wave, instruction.operands[1], buffers[0]);
-  const Lanes& b = read_floats(wave, instruction.operands[2], buffers[1]);
-  Lanes result;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    result[lane] = Encode(as_float(a[lane])) | Encode(as_float(b[lane])) << 16;
-  }
-  write_lanes(wave, instruction.operands[0], 0, result);
-}
-
 /// Two halves side by side, a below.
 void pack_halves(Wave& wave, const Instruction& instruction) {
   std::array<Lanes, 2> buffers;
@@ -165,14 +152,13 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_cvt_f16_i16", from_integer<i16>, modifier::kOutput},
     {"v_cvt_u16_f16", from_half<[](float a) { return u32{saturated<u16>(a)}; }>, modifier::kSign},
     {"v_cvt_i16_f16", from_half<[](float a) { return u32{static_cast<u16>(saturated<i16>(a))}; }>, modifier::kSign},
-    {"v_cvt_pkrtz_f16_f32", pack_singles<truncate_to_half>, modifier::kSign},
-    {"v_cvt_pk_f16_f32", pack_singles<[](float a) { return encode_half(a); }>, modifier::kSign, Generation::cdna4},
+    {"v_cvt_pkrtz_f16_f32", pack_floats<truncate_to_half>, modifier::kSign},
     {"v_cvt_norm_u16_f16", from_half<normalized<u16>>, modifier::kSign},
     {"v_cvt_norm_i16_f16", from_half<normalized<i16>>, modifier::kSign},
     {"v_cvt_pknorm_u16_f16", normalize_halves<u16>, modifier::kSign | modifier::kHalves},
     {"v_cvt_pknorm_i16_f16", normalize_halves<i16>, modifier::kSign | modifier::kHalves},
-    {"v_cvt_pknorm_u16_f32", pack_singles<normalized<u16>>, modifier::kSign},
-    {"v_cvt_pknorm_i16_f32", pack_singles<normalized<i16>>, modifier::kSign},
+    {"v_cvt_pknorm_u16_f32", pack_floats<normalized<u16>>, modifier::kSign},
+    {"v_cvt_pknorm_i16_f32", pack_floats<normalized<i16>>, modifier::kSign},
     {"v_pack_b32_f16", pack_halves, modifier::kSign | modifier::kHalves},
 });
 

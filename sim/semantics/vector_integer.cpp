@@ -34,11 +34,6 @@ constexpr u32 leading_sign_bits(u32 a) {
   return changes == 0 ? ~0U : static_cast<u32>(std::countl_zero(changes));
 }
 
-/// The next state of the linear feedback shift register of CDNA4.
-constexpr u32 next_random(u32 a) {
-  return a << 1 ^ ((a >> 31) != 0 ? 197U : 0U);
-}
-
 constexpr u32 field(u32 a, u32 offset, u32 width) {
   return (a >> (offset & 31U)) & ((1U << (width & 31U)) - 1U);
 }
@@ -122,7 +117,6 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_bfrev_b32", lanes1<reversed>},
     {"v_ffbh_u32", lanes1<[](u32 a) { return (a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a))); }>},
     {"v_ffbh_i32", lanes1<leading_sign_bits>},
-    {"v_prng_b32", lanes1<next_random>, modifier::kNone, Generation::cdna4},
     {"v_ffbl_b32", lanes1<[](u32 a) { return (a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a))); }>},
 
     {"v_add_u32", clampable2<u32, kAdd>, modifier::kOutput},
