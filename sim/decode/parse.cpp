@@ -2,6 +2,7 @@
 // "Scalar ALU Operands", table 13.
 #include "sim/decode/parse.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -115,8 +116,24 @@ std::optional<std::uint64_t> named_literal(std::string_view text, bool is_wide) 
   return parse_hardware_register(text);
 }
 
-/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5", "lit(0xffffffff)": a literal where an inline
-/// constant would do.
+/// "gpr_idx(SRC0,DST)": a bit for each kind of operand.
+std::optional<std::uint64_t> indexed_operands(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kKinds{"SRC0", "SRC1", "SRC2", "DST"};
+  if (!text.starts_with("gpr_idx(") || !text.ends_with(')')) return std::nullopt;
+  text = text.substr(8, text.size() - 9);
+  std::uint64_t mask = 0;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto* const kind = std::find(kKinds.begin(), kKinds.end(), text.substr(0, comma));
+    if (kind == kKinds.end()) return std::nullopt;
+    mask |= std::uint64_t{1} << (kind - kKinds.begin());
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return mask;
+}
+
+/// "v1", "-v1", "|v1|", "-|v1|", "sext(v1)", "off", "0x10", "-0.5", "gpr_idx(SRC0)", "lit(0xffffffff)": a literal where
+/// an inline constant would do.
 std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, std::string_view mnemonic) {
   Operand modified;
   if (text == "off") return modified;
@@ -131,7 +148,15 @@ std::optional<Operand> parse_operand(std::string_view text, FloatWidth width, st
     literal.literal = *value;
     return literal;
   }
+  if (const auto kinds = indexed_operands(text)) {
+    literal.literal = *kinds;
+    return literal;
+  }
   if (const auto value = integer(text)) {
+    if (width == FloatWidth::twice && text.starts_with("0x")) {
+      literal.literal = static_cast<std::uint64_t>(*value) << 32;  // the upper half of a double
+      return literal;
+    }
     const bool sign_extends = mnemonic.ends_with("_i64");
     literal.literal = static_cast<std::uint64_t>(sign_extends ? static_cast<std::int32_t>(*value) : *value);
     return literal;
@@ -265,6 +290,10 @@ bool arithmetic_modifier(std::string_view name, std::string_view value, Instruct
     instruction.used |= modifier::kMatrix;
     return set_number(value, name == "cbsz" ? instruction.cbsz : name == "abid" ? instruction.abid : instruction.blgp);
   }
+  if (name == "neg") {  // how blgp is printed where it negates A, B and C
+    instruction.used |= modifier::kMatrix;
+    return set_mask(value, instruction.blgp);
+  }
   if (name != "op_sel_hi" && name != "neg_lo" && name != "neg_hi") return false;
   instruction.used |= modifier::kPacked;
   return set_mask(value, name == "op_sel_hi" ? instruction.op_sel_hi
@@ -385,7 +414,10 @@ Form strip_form(std::string_view& mnemonic) {
 }
 
 FloatWidth width_of_literals(std::string_view mnemonic) {
-  if (mnemonic.starts_with("v_mfma_")) return FloatWidth::single;  // the literal is a summand, not a factor
+  if (mnemonic.starts_with("v_mfma_f64_")) return FloatWidth::twice;
+  if (mnemonic.starts_with("v_mfma_")) return FloatWidth::single;          // the literal is a summand, not a factor
+  if (mnemonic.starts_with("v_cvt_scalef32_")) return FloatWidth::single;  // the literal is the scale
+  if (mnemonic.starts_with("v_fma_mix")) return FloatWidth::single;
   if (mnemonic.ends_with("_f16")) return FloatWidth::half;
   if (mnemonic.ends_with("_f64")) return FloatWidth::twice;
   return FloatWidth::single;

@@ -124,6 +124,7 @@ void Workgroup::prepare(std::size_t number, const Extent& id) {
   wave.scalar.fill(kUnwritten);
   wave.set_pair(kVccLo, 0);
   wave.scc = false;
+  wave.indexes_registers = false;
   wave.status = Status::running;
   wave.next = task_.entry;
   wave.number = static_cast<std::uint32_t>(number);

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "sim/decode/disassembler.h"
 #include "sim/decode/parse.h"
+#include "sim/semantics/register_indexing.h"
 
 namespace octet::sim {
 namespace {
@@ -98,6 +99,18 @@ void Program::decode() {
     at += std::max<std::size_t>(text.bytes, 4);
   }
   code_.dword.push_back(static_cast<std::uint32_t>(size / 4));
+  obey_register_indexing();
+}
+
+/// Programs that never turn the mode on do not pay for it.
+void Program::obey_register_indexing() {
+  const bool is_used = std::any_of(texts_.begin(), texts_.end(),
+                                   [](const std::string& text) { return text.starts_with("s_set_gpr_idx_on"); });
+  for (Instruction& instruction : instructions_) {
+    const Family family = families_[instruction.number];
+    if (!is_used || (family != Family::vector && family != Family::matrix)) continue;
+    instruction = with_register_indexing(instruction, parse(texts_[instruction.number]).mnemonic, inners_);
+  }
 }
 
 void Program::resolve_branches() {

@@ -53,6 +53,7 @@ class Program {
 
  private:
   void decode();
+  void obey_register_indexing();
   void resolve_branches();
 
   CodeObject object_;

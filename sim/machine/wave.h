@@ -34,6 +34,7 @@ struct Wave {
   std::array<std::uint32_t, kScalarRegisters> scalar{};  ///< by operand encoding: VCC, M0 and EXEC are among them
   std::vector<Lanes> vector = std::vector<Lanes>(kVectorRows);  ///< VGPRs, AGPRs, staging
   bool scc = false;
+  bool indexes_registers = false;  ///< vector instructions add M0's number to those of their registers
   Status status = Status::running;
   std::uint32_t next = 0;    ///< number of the next instruction
   std::uint32_t number = 0;  ///< of the wave in its workgroup

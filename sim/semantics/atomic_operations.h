@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -31,56 +30,16 @@ inline constexpr auto kLargest = [](auto a, auto b) { return std::max(a, b); };
 inline constexpr auto kSmallest = [](auto a, auto b) { return std::min(a, b); };
 inline constexpr auto kExchange = [](auto /*a*/, auto b) { return b; };
 
-/// How a float lies in its bits.
-template <typename Bits>
-struct FloatBits;
-template <>
-struct FloatBits<u32> {
-  using Float = float;
-  static constexpr u32 kSign = kFloatSign, kInfinity = kFloatInfinity, kQuiet = kQuietBit;
-};
-template <>
-struct FloatBits<u64> {
-  using Float = double;
-  static constexpr u64 kSign = u64{1} << 63, kInfinity = u64{0x7FF} << 52, kQuiet = u64{1} << 51;
-};
-
-template <typename Bits>
-constexpr bool is_nan(Bits bits) {
-  return (bits & ~FloatBits<Bits>::kSign) > FloatBits<Bits>::kInfinity;
-}
-template <typename Bits>
-constexpr bool is_signaling(Bits bits) {
-  return is_nan(bits) && (bits & FloatBits<Bits>::kQuiet) == 0;
-}
-/// Orders floats as unsigned numbers: -0 before +0.
-template <typename Bits>
-constexpr Bits rank(Bits bits) {
-  return (bits & FloatBits<Bits>::kSign) != 0 ? ~bits : bits | FloatBits<Bits>::kSign;
-}
-
 /// To nearest even, denormals kept. The first NaN, made quiet, else the default one.
 inline constexpr auto kAddFloats = [](auto a, auto b) {
-  using Bits = decltype(a);
-  using Float = typename FloatBits<Bits>::Float;
-  if (is_nan(a)) return a | FloatBits<Bits>::kQuiet;
-  if (is_nan(b)) return b | FloatBits<Bits>::kQuiet;
-  const auto sum = std::bit_cast<Bits>(std::bit_cast<Float>(a) + std::bit_cast<Float>(b));
-  return is_nan(sum) ? FloatBits<Bits>::kInfinity | FloatBits<Bits>::kQuiet : sum;
+  using Format = FloatBits<decltype(a)>;
+  if (Format::is_nan(a)) return Format::quieted(a);
+  if (Format::is_nan(b)) return Format::quieted(b);
+  const auto sum = as_bits(as_float(a) + as_float(b));
+  return Format::is_nan(sum) ? Format::kDefaultNan : sum;
 };
-
-/// A signaling NaN comes out quiet; a quiet one loses against any number.
-template <bool Largest>
-inline constexpr auto kExtremeFloat = [](auto a, auto b) {
-  using Bits = decltype(a);
-  if (is_signaling(a)) return a | FloatBits<Bits>::kQuiet;
-  if (is_signaling(b)) return b | FloatBits<Bits>::kQuiet;
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  return (rank(a) > rank(b)) == Largest ? a : b;
-};
-inline constexpr auto kLargestFloat = kExtremeFloat<true>;
-inline constexpr auto kSmallestFloat = kExtremeFloat<false>;
+inline constexpr auto kLargestFloat = [](auto a, auto b) { return larger(a, b); };
+inline constexpr auto kSmallestFloat = [](auto a, auto b) { return smaller(a, b); };
 
 /// The sum of floats of 16 bits, NaNs as kAddFloats.
 template <auto Decode, auto Encode, u32 Infinity, u32 Quiet>
@@ -88,13 +47,14 @@ u32 add_short_floats(u32 a, u32 b) {
   if ((a & 0x7FFFU) > Infinity) return a | Quiet;
   if ((b & 0x7FFFU) > Infinity) return b | Quiet;
   const float sum = Decode(a) + Decode(b);
-  return std::isnan(sum) ? Infinity | Quiet : Encode(sum);
+  return std::isnan(sum) ? 0x8000U | Infinity | Quiet : Encode(sum);
 }
 template <auto Add>
 u32 add_pairs(u32 a, u32 b) {
   return Add(a & 0xFFFFU, b & 0xFFFFU) | Add(a >> 16, b >> 16) << 16;
 }
-inline constexpr auto kAddHalves = add_pairs<add_short_floats<decode_half, encode_half, 0x7C00, 0x0200>>;
+inline constexpr auto kAddHalves =
+    add_pairs<add_short_floats<decode_half, static_cast<u32 (*)(float)>(encode_half), 0x7C00, 0x0200>>;
 inline constexpr auto kAddBf16 = add_pairs<add_short_floats<decode_bf16, encode_bf16, 0x7F80, 0x0040>>;
 
 }  // namespace atomic

@@ -59,6 +59,14 @@ void trap(Wave& /*wave*/, const Instruction& instruction) {
   throw Failure("the kernel stops itself by trap {}", instruction.operands[0].literal);
 }
 
+/// To a place so many dwords behind the instruction that comes next; D = the address of that one.
+void call(Wave& wave, const Instruction& instruction) {
+  const std::uint64_t next = next_address(wave);
+  const auto dwords = static_cast<std::int16_t>(instruction.operands[1].literal);
+  write_scalar(wave, instruction.operands[0], next);
+  jump(wave, next + static_cast<std::uint64_t>(std::int64_t{4} * dwords));
+}
+
 constexpr std::array kRows = std::to_array<Row>({
     {"s_endpgm", end_program},
     {"s_trap", trap},
@@ -73,6 +81,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"s_getpc_b64", get_address},
     {"s_setpc_b64", set_address},
     {"s_swappc_b64", swap_address},
+    {"s_call_b64", call},
     {"s_nop", nothing, kAnyOperands},
     {"s_waitcnt", nothing, kAnyOperands},
     {"s_sleep", nothing, kAnyOperands},

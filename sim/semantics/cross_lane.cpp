@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "sim/semantics/lanes.h"
 #include "sim/semantics/table.h"
@@ -29,6 +30,24 @@ void read_first_lane(Wave& wave, const Instruction& instruction) {
 void write_lane(Wave& wave, const Instruction& instruction) {
   const u32 lane = read_scalar<u32>(wave, instruction.operands[2]) & 63U;
   vector_row(wave, instruction.operands[0])[lane] = read_scalar<u32>(wave, instruction.operands[1]);
+}
+
+void swap(Wave& wave, const Instruction& instruction) {
+  Lanes& a = vector_row(wave, instruction.operands[0]);
+  Lanes& b = vector_row(wave, instruction.operands[1]);
+  for_active_lanes(wave, [&](std::size_t lane) { std::swap(a[lane], b[lane]); });
+}
+
+/// The second row of each two rows of D and the first one of the source change places; a row has `Width` lanes. What
+/// happens to lanes that EXEC does not name is not said.
+template <std::size_t Width>
+void swap_rows(Wave& wave, const Instruction& instruction) {
+  if (wave.exec() != kAllLanes) throw Failure("is not implemented where EXEC does not name all lanes");
+  Lanes& a = vector_row(wave, instruction.operands[0]);
+  Lanes& b = vector_row(wave, instruction.operands[1]);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if ((lane & Width) == 0) std::swap(a[lane + Width], b[lane]);
+  }
 }
 
 /// How many bits of the mask belong to lanes below this one, plus the second source. The mask is the half of 32 lanes
@@ -122,6 +141,9 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_readlane_b32", read_lane},
     {"v_readfirstlane_b32", read_first_lane},
     {"v_writelane_b32", write_lane},
+    {"v_swap_b32", swap},
+    {"v_permlane16_swap_b32", swap_rows<16>, modifier::kNone, Generation::cdna4},
+    {"v_permlane32_swap_b32", swap_rows<32>, modifier::kNone, Generation::cdna4},
     {"v_mbcnt_lo_u32_b32", count_below<0>},
     {"v_mbcnt_hi_u32_b32", count_below<32>},
 });
@@ -135,15 +157,22 @@ Table cross_lane_table() {
 void execute_dpp(Wave& wave, const Instruction& instruction) {
   const Dpp& dpp = instruction.dpp;
   const u64 exec = wave.exec();
-  const Lanes source = vector_row(wave, instruction.operands[1]);
-  Lanes& staged = wave.vector[kFirstStaging];
+  u64 readable = 0;
   u64 writes = 0;
+  std::array<std::size_t, kLanes> source{};
   for (int lane = 0; lane < kLanes; ++lane) {
     const std::optional<int> from = dpp_source(dpp.control, lane);
-    const bool readable = from && (exec >> *from & 1U) != 0;
+    const bool is_readable = from && (exec >> *from & 1U) != 0;
     const bool named = (dpp.row_mask >> (lane >> 4) & 1) != 0 && (dpp.bank_mask >> (lane >> 2 & 3) & 1) != 0;
-    staged[static_cast<std::size_t>(lane)] = readable ? source[static_cast<std::size_t>(*from)] : 0;
-    if (named && (readable || dpp.zero_outside)) writes |= u64{1} << lane;
+    source[static_cast<std::size_t>(lane)] = static_cast<std::size_t>(from.value_or(0));
+    if (is_readable) readable |= u64{1} << lane;
+    if (named && (is_readable || dpp.zero_outside)) writes |= u64{1} << lane;
+  }
+  for (std::size_t dword = 0; dword < instruction.operands[1].dwords; ++dword) {
+    const Lanes& whole = vector_row(wave, instruction.operands[1], dword);
+    Lanes& staged = wave.vector[kFirstStaging + dword];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      staged[lane] = (readable >> lane & 1U) != 0 ? whole[source[lane]] : 0;
   }
   wave.set_pair(kExecLo, exec & writes);
   instruction.inner->execute(wave, *instruction.inner);

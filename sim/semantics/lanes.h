@@ -1,6 +1,7 @@
 // How functions of families read and write registers: scalar ones by value, vector ones as arrays of 64 lanes.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -76,6 +77,30 @@ inline void write_lanes(Wave& wave, const Operand& operand, std::size_t dword, c
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     row[lane] = (exec >> lane & 1U) != 0 ? values[lane] : row[lane];
   }
+}
+
+/// 64 bits of each lane: what two registers hold.
+struct alignas(64) WideLanes : std::array<std::uint64_t, kLanes> {};
+
+/// A source of 64 bits.
+inline void read_wide(const Wave& wave, const Operand& operand, WideLanes& values) {
+  Lanes low_broadcast;
+  Lanes high_broadcast;
+  const Lanes& low = read_lanes(wave, operand, 0, low_broadcast);
+  const Lanes& high = read_lanes(wave, operand, 1, high_broadcast);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) values[lane] = low[lane] | std::uint64_t{high[lane]} << 32;
+}
+
+/// Writes two registers in the lanes that EXEC names.
+inline void write_wide(Wave& wave, const Operand& operand, const WideLanes& values) {
+  Lanes low;
+  Lanes high;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    low[lane] = static_cast<std::uint32_t>(values[lane]);
+    high[lane] = static_cast<std::uint32_t>(values[lane] >> 32);
+  }
+  write_lanes(wave, operand, 0, low);
+  write_lanes(wave, operand, 1, high);
 }
 
 /// Calls `body(lane)` for each lane that EXEC names, in order.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sim/semantics/lanes.h"
+#include "sim/semantics/scalar_forms.h"
 #include "sim/semantics/table.h"
 
 namespace octet::sim {
@@ -15,20 +16,6 @@ struct WithScc {
   T value;
   bool scc;
 };
-
-/// D = F(a); SCC stays.
-template <typename T, auto F>
-void unary(Wave& wave, const Instruction& instruction) {
-  write_scalar(wave, instruction.operands[0], F(read_scalar<T>(wave, instruction.operands[1])));
-}
-
-/// D = F(a); SCC = D is not 0.
-template <typename T, auto F>
-void unary_test(Wave& wave, const Instruction& instruction) {
-  const auto result = F(read_scalar<T>(wave, instruction.operands[1]));
-  write_scalar(wave, instruction.operands[0], result);
-  wave.scc = result != 0;
-}
 
 /// D = F(a, b); SCC stays.
 template <typename T, auto F>
@@ -63,16 +50,6 @@ void compare(Wave& wave, const Instruction& instruction) {
 /// The 16-bit literal of SOPK, sign-extended.
 i32 short_literal(const Operand& operand) {
   return static_cast<std::int16_t>(operand.literal);
-}
-
-/// D = EXEC, EXEC = F(source, EXEC), SCC = EXEC is not 0.
-template <auto F>
-void save_exec(Wave& wave, const Instruction& instruction) {
-  const u64 exec = wave.exec();
-  const u64 result = F(read_scalar<u64>(wave, instruction.operands[1]), exec);
-  write_scalar(wave, instruction.operands[0], exec);
-  wave.set_pair(kExecLo, result);
-  wave.scc = result != 0;
 }
 
 constexpr auto kIdentity = [](auto a) { return a; };

@@ -1,79 +1,120 @@
-// FP8, bf16 and half as the simulator decodes and encodes them: bit by bit, on its own, so that tests may hold it
-// against other code. AMD CDNA4 ISA, 7.3, table 30 and the rule of FP16_OVFL; OCP "8-bit Floating Point Specification".
-// CDNA3's formats: LLVM's Float8E4M3FNUZ and Float8E5M2FNUZ, and the table in ROCm's composable_kernel, float8.hpp.
+// Floats of 4 to 16 bits as the simulator decodes and encodes them: bit by bit, on its own, so that tests may hold it
+// against other code; of halves half.h has more. AMD CDNA4 ISA, 7.3, table 30 and the rule of FP16_OVFL, whose formats
+// are those of OCP's "8-bit Floating Point" and "Microscaling Formats". CDNA3's: LLVM's Float8E4M3FNUZ and
+// Float8E5M2FNUZ, and the table in ROCm's composable_kernel, float8.hpp.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
+#include "sim/semantics/half.h"
+
 namespace octet::sim {
 
-/// A format of a byte: sign, exponent, mantissa. "fnuz" has neither infinity nor -0, whose code is its NaN.
-struct ByteFormat {
+/// What a format has besides finite values: nothing, so that it saturates; NaN as its last code; infinity and NaN in
+/// the last binade; or, in fnuz, NaN as what would be the code of -0.
+enum class Specials : std::uint8_t { none, nan, infinity_and_nan, fnuz };
+
+/// Sign, exponent, mantissa, from the highest bit on.
+struct SmallFormat {
   int exponent_bits;
   int mantissa_bits;
-  bool fnuz;
-  [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - (fnuz ? 0 : 1); }
-  /// OCP's e4m3 gives up infinity for one more power of two; e5m2 keeps it.
-  [[nodiscard]] constexpr bool has_infinity() const { return !fnuz && exponent_bits == 5; }
-  [[nodiscard]] constexpr std::uint32_t largest() const { return fnuz ? 0x7F : has_infinity() ? 0x7B : 0x7E; }
+  Specials specials;
+
+  [[nodiscard]] constexpr int bits() const { return 1 + exponent_bits + mantissa_bits; }
+  [[nodiscard]] constexpr bool fnuz() const { return specials == Specials::fnuz; }
+  [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - (fnuz() ? 0 : 1); }
+  [[nodiscard]] constexpr std::uint32_t sign_bit() const { return 1U << (exponent_bits + mantissa_bits); }
+  /// The code of the largest finite value.
+  [[nodiscard]] constexpr std::uint32_t largest() const {
+    if (specials == Specials::infinity_and_nan) return (((1U << exponent_bits) - 1U) << mantissa_bits) - 1U;
+    return sign_bit() - (specials == Specials::nan ? 2U : 1U);
+  }
 };
 
-inline constexpr ByteFormat kFp8Cdna3{4, 3, true};
-inline constexpr ByteFormat kBf8Cdna3{5, 2, true};
-inline constexpr ByteFormat kFp8Cdna4{4, 3, false};
-inline constexpr ByteFormat kBf8Cdna4{5, 2, false};
+inline constexpr SmallFormat kFp8Cdna3{4, 3, Specials::fnuz};
+inline constexpr SmallFormat kBf8Cdna3{5, 2, Specials::fnuz};
+inline constexpr SmallFormat kFp8Cdna4{4, 3, Specials::nan};
+inline constexpr SmallFormat kBf8Cdna4{5, 2, Specials::infinity_and_nan};
+inline constexpr SmallFormat kFp6{2, 3, Specials::none};
+inline constexpr SmallFormat kBf6{3, 2, Specials::none};
+inline constexpr SmallFormat kFp4{2, 1, Specials::none};
+inline constexpr SmallFormat kHalf{5, 10, Specials::infinity_and_nan};
+inline constexpr SmallFormat kBf16{8, 7, Specials::infinity_and_nan};
 
-/// value * 2^power, exact.
-[[nodiscard]] constexpr float times_power_of_two(float value, int power) {
-  for (; power > 0; --power) value *= 2.0F;
-  for (; power < 0; ++power) value *= 0.5F;
-  return value;
+/// 2^power for the powers of normal doubles.
+[[nodiscard]] constexpr double power_of_two(int power) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
 }
 
-[[nodiscard]] constexpr float decode_byte(std::uint32_t code, const ByteFormat& format) {
-  const std::uint32_t magnitude = code & 0x7FU;
-  const float sign = (code & 0x80U) != 0 ? -1.0F : 1.0F;
-  if (format.fnuz && code == 0x80) return std::numeric_limits<float>::quiet_NaN();
+/// Of formats of up to 8 bits.
+[[nodiscard]] constexpr float decode(std::uint32_t code, const SmallFormat& format) {
+  const std::uint32_t magnitude = code & (format.sign_bit() - 1U);
+  const float sign = (code & format.sign_bit()) != 0 ? -1.0F : 1.0F;
+  if (format.fnuz() && code == format.sign_bit()) return std::numeric_limits<float>::quiet_NaN();
   if (magnitude > format.largest()) {
-    const bool infinite = format.has_infinity() && magnitude == format.largest() + 1;
+    const bool infinite = format.specials == Specials::infinity_and_nan && magnitude == format.largest() + 1;
     return infinite ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
   }
   const std::uint32_t mantissa = magnitude & ((1U << format.mantissa_bits) - 1U);
   const int exponent = static_cast<int>(magnitude >> format.mantissa_bits);
   const std::uint32_t leading = exponent == 0 ? 0U : 1U << format.mantissa_bits;
   const int power = (exponent == 0 ? 1 : exponent) - format.bias() - format.mantissa_bits;
-  return sign * times_power_of_two(static_cast<float>(leading | mantissa), power);
+  return sign * static_cast<float>((leading | mantissa) * power_of_two(power));
 }
 
-using DecodedBytes = std::array<float, 256>;
-[[nodiscard]] constexpr DecodedBytes decode_all_bytes(const ByteFormat& format) {
-  DecodedBytes table{};
-  for (std::uint32_t code = 0; code < 256; ++code) table[code] = decode_byte(code, format);
+template <SmallFormat Format>
+[[nodiscard]] constexpr auto decode_all() {
+  std::array<float, std::size_t{1} << Format.bits()> table{};
+  for (std::size_t code = 0; code < table.size(); ++code) {
+    table[code] = decode(static_cast<std::uint32_t>(code), Format);
+  }
   return table;
 }
-template <ByteFormat Format>
-inline constexpr DecodedBytes kDecoded = decode_all_bytes(Format);
+template <SmallFormat Format>
+inline constexpr auto kDecoded = decode_all<Format>();
 
-/// Rounds to nearest even. What overflows becomes infinity where there is one, else NaN, as with FP16_OVFL = 0, which
-/// is how kernels run. A NaN becomes 0x80 in fnuz, else 0x7F under its sign.
-[[nodiscard]] inline std::uint32_t encode_byte(float value, const ByteFormat& format) {
-  const std::uint32_t sign = std::signbit(value) ? 0x80U : 0U;
-  if (std::isnan(value)) return format.fnuz ? 0x80U : sign | 0x7FU;
-  const std::uint32_t overflow = format.fnuz ? 0x80U : sign | (format.has_infinity() ? 0x7CU : 0x7FU);
+/// The code of `value`, whose magnitude in units of the format's last place `round` makes an integer. What overflows
+/// becomes infinity where there is one, else NaN, as with FP16_OVFL = 0, which is how kernels run; without either, the
+/// largest value. A NaN becomes fnuz's, else the last code under its sign (in formats without NaN, too, for which the
+/// document states nothing).
+template <typename Round>
+[[nodiscard]] std::uint32_t encode_rounded(double value, const SmallFormat& format, const Round& round) {
+  const std::uint32_t sign = std::signbit(value) ? format.sign_bit() : 0U;
+  const std::uint32_t last = format.sign_bit() - 1U;
+  if (std::isnan(value)) return format.fnuz() ? format.sign_bit() : sign | last;
+  const std::uint32_t overflow = format.fnuz() ? format.sign_bit() : sign | std::min(format.largest() + 1U, last);
   if (std::isinf(value)) return overflow;
-  // In units of the last place that the value has in this format; nearbyint rounds to nearest even.
-  const int smallest_exponent = 1 - format.bias();
-  const int exponent = value == 0 ? smallest_exponent : std::max(std::ilogb(value), smallest_exponent);
-  const double units = std::nearbyint(std::ldexp(std::fabs(double{value}), format.mantissa_bits - exponent));
-  const auto biased = static_cast<std::uint32_t>(exponent - smallest_exponent);
-  const std::uint32_t magnitude = (biased << format.mantissa_bits) + static_cast<std::uint32_t>(units);
+  const int smallest = 1 - format.bias();
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(std::fabs(value)) >> 52) - 1023;
+  if (exponent > format.bias() + 1) return overflow;  // beyond the largest binade of any of them
+  const int binade = std::max(exponent, smallest);
+  const std::uint32_t units = round(std::fabs(value) * power_of_two(format.mantissa_bits - binade));
+  const std::uint32_t magnitude = (static_cast<std::uint32_t>(binade - smallest) << format.mantissa_bits) + units;
   if (magnitude > format.largest()) return overflow;
-  return format.fnuz && magnitude == 0 ? 0U : sign | magnitude;
+  return format.fnuz() && magnitude == 0 ? 0U : sign | magnitude;
+}
+
+/// To nearest even.
+[[nodiscard]] inline std::uint32_t encode(double value, const SmallFormat& format) {
+  return encode_rounded(value, format, [](double units) { return static_cast<std::uint32_t>(std::nearbyint(units)); });
+}
+
+/// Stochastic rounding of the value of an f32: as many of its 23 bits as the format drops are added to by the highest
+/// bits of `random`, then cut off. Of a value that becomes denormal first those bits are cut off by which it is
+/// shifted. The document (V_CVT_SR_FP8_F32) adds in the same place, but lets the carry out of the mantissa be lost and
+/// rounds to nearest behind, which cannot be meant.
+[[nodiscard]] inline std::uint32_t encode_stochastic(double value, const SmallFormat& format, std::uint32_t random) {
+  const int dropped = 23 - format.mantissa_bits;
+  return encode_rounded(value, format, [&](double units) {
+    const auto fixed = static_cast<std::uint32_t>(units * power_of_two(dropped));
+    return (fixed + (random >> (32 - dropped))) >> dropped;
+  });
 }
 
 [[nodiscard]] constexpr float decode_bf16(std::uint32_t bits) {
@@ -85,26 +126,6 @@ inline constexpr DecodedBytes kDecoded = decode_all_bytes(Format);
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFF'FFFFU) > 0x7F80'0000U) return bits >> 16 | 0x0040U;
   return (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-}
-
-[[nodiscard]] inline float decode_half(std::uint32_t bits) {
-  const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
-  const int exponent = static_cast<int>(bits >> 10 & 31U);
-  const auto mantissa = static_cast<float>(bits & 0x3FFU);
-  if (exponent == 31) return mantissa == 0 ? sign * std::numeric_limits<float>::infinity() : std::nanf("");
-  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
-  return sign * std::ldexp(mantissa + 1024.0F, exponent - 25);
-}
-
-/// To nearest even, infinity where it overflows; a NaN becomes quiet under its sign.
-[[nodiscard]] inline std::uint32_t encode_half(float value) {
-  const std::uint32_t sign = std::signbit(value) ? 0x8000U : 0U;
-  if (std::isnan(value)) return sign | 0x7E00U | (std::bit_cast<std::uint32_t>(value) >> 13 & 0x3FFU);
-  if (std::isinf(value)) return sign | 0x7C00U;
-  const int exponent = value == 0 ? -14 : std::max(std::ilogb(value), -14);
-  if (exponent > 15) return sign | 0x7C00U;
-  const double units = std::nearbyint(std::ldexp(std::fabs(double{value}), 10 - exponent));
-  return sign | ((static_cast<std::uint32_t>(exponent + 14) << 10) + static_cast<std::uint32_t>(units));
 }
 
 }  // namespace octet::sim

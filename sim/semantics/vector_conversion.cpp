@@ -1,5 +1,6 @@
 // Conversions between number formats. AMD CDNA4 ISA, 7.3 "BF8 / FP8 and Smaller Formats and Conversions"; 12.8 VOP1,
-// 12.11 VOP3 (V_CVT_...). CDNA3 has the same instructions but for V_CVT_PK_BF16_F32, and the formats without -0.
+// 12.11 VOP3 (V_CVT_...). CDNA3 has the same instructions but for those to and from bf16, to pairs of halves and to
+// halves with random bits, and the formats without -0.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,27 +13,6 @@
 namespace octet::sim {
 namespace {
 
-u32 to_unsigned(float a) {
-  if (!(a > 0)) return 0;  // NaN as well
-  return a >= 0x1p32F ? ~0U : static_cast<u32>(a);
-}
-
-u32 to_signed(float a) {
-  if (std::isnan(a)) return 0;
-  if (a >= 0x1p31F) return 0x7FFF'FFFFU;
-  return a <= -0x1p31F ? 0x8000'0000U : static_cast<u32>(static_cast<i32>(a));
-}
-
-/// D = F(float), an integer or the code of another format.
-template <auto F>
-void from_float(Wave& wave, const Instruction& instruction) {
-  Lanes buffer;
-  const Lanes& a = read_floats(wave, instruction.operands[1], buffer);
-  Lanes result;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = F(as_float(a[lane]));
-  write_lanes(wave, instruction.operands[0], 0, result);
-}
-
 /// D = F(bits), a float.
 template <auto F>
 void to_float(Wave& wave, const Instruction& instruction) {
@@ -44,52 +24,85 @@ void to_float(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, instruction.operands[0], 0, result);
 }
 
+u32 to_signed(float a) {
+  return static_cast<u32>(saturated<i32>(a));
+}
+u32 to_signed_below(float a) {
+  return static_cast<u32>(saturated<i32>(std::floor(a)));
+}
+/// Halves go up.
+u32 to_signed_nearest(float a) {
+  return static_cast<u32>(saturated<i32>(std::floor(double{a} + 0.5)));
+}
+
+/// A signed integer of four bits, in units of a sixteenth.
+float sixteenths(u32 a) {
+  return static_cast<float>(static_cast<i32>(a << 28) >> 28) / 16;
+}
+
 template <int Byte>
 float unsigned_byte(u32 a) {
   return static_cast<float>(a >> (8 * Byte) & 0xFFU);
 }
 
+/// Bits [shift, shift + width) of a dword become `value`.
+void insert(u32& dword, u32 value, u32 shift, u32 width) {
+  const u32 mask = ((u32{1} << width) - 1) << shift;
+  dword = (dword & ~mask) | value << shift;
+}
+
 /// Two codes into the low half of D, or with op_sel's third bit the high half; the other half stays.
-template <ByteFormat Format>
+template <SmallFormat Format>
 void encode_pair(Wave& wave, const Instruction& instruction) {
   std::array<Lanes, 2> buffers;
   const Lanes& a = read_floats(wave, instruction.operands[1], buffers[0]);
   const Lanes& b = read_floats(wave, instruction.operands[2], buffers[1]);
-  const int shift = (instruction.op_sel & 4U) != 0 ? 16 : 0;
+  const u32 shift = (instruction.op_sel & 4U) != 0 ? 16 : 0;
   Lanes& d = vector_row(wave, instruction.operands[0]);
   for_active_lanes(wave, [&](std::size_t lane) {
-    const u32 pair = encode_byte(as_float(a[lane]), Format) | encode_byte(as_float(b[lane]), Format) << 8;
-    d[lane] = (d[lane] & ~(0xFFFFU << shift)) | pair << shift;
+    insert(d[lane], encode(as_float(a[lane]), Format) | encode(as_float(b[lane]), Format) << 8, shift, 16);
   });
 }
 
-/// Which byte or half is read: SDWA names it, or op_sel does (bit 0 being the upper half for pairs, the byte's high bit
-/// being bit 0 and its low bit bit 1 for single codes).
-u32 selected_shift(const Instruction& instruction, bool pair) {
-  const Part part = instruction.sdwa.source[0];
-  if (part == Part::word0 || part == Part::word1) return part == Part::word1 ? 16 : 0;
-  if (part != Part::dword) return 8 * static_cast<u32>(part);
-  const u32 low = instruction.op_sel & 1U;
-  const u32 high = instruction.op_sel >> 1 & 1U;
-  return pair ? 16 * low : 8 * (low + 2 * high);
+/// A code, rounded by the random bits of the second source, into the byte of D that op_sel's third and fourth bit
+/// number, or into the half that the third does; the rest stays.
+template <SmallFormat Format>
+void encode_stochastically(Wave& wave, const Instruction& instruction) {
+  constexpr u32 kWidth = Format.bits();
+  constexpr u32 kParts = 32 / kWidth;
+  Lanes buffer;
+  Lanes broadcast;
+  const Lanes& a = read_floats(wave, instruction.operands[1], buffer);
+  const Lanes& random = read_lanes(wave, instruction.operands[2], 0, broadcast);
+  const u32 shift = (instruction.op_sel >> 2) % kParts * kWidth;
+  Lanes& d = vector_row(wave, instruction.operands[0]);
+  for_active_lanes(wave, [&](std::size_t lane) {
+    insert(d[lane], encode_stochastic(as_float(a[lane]), Format, random[lane]), shift, kWidth);
+  });
 }
 
-template <ByteFormat Format>
+/// Which byte or half SDWA has be read; without it the lowest.
+u32 selected_shift(const Instruction& instruction) {
+  const Part part = instruction.sdwa.source[0];
+  if (part == Part::word0 || part == Part::word1) return part == Part::word1 ? 16 : 0;
+  return part == Part::dword ? 0 : 8 * static_cast<u32>(part);
+}
+
+template <SmallFormat Format>
 void decode_single(Wave& wave, const Instruction& instruction) {
   Lanes buffer;
   const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffer);
-  const u32 shift = selected_shift(instruction, false);
+  const u32 shift = selected_shift(instruction);
   Lanes result;
   for (std::size_t lane = 0; lane < kLanes; ++lane) result[lane] = as_bits(kDecoded<Format>[a[lane] >> shift & 0xFFU]);
-  modify_output(instruction, result);
   write_lanes(wave, instruction.operands[0], 0, result);
 }
 
-template <ByteFormat Format>
+template <SmallFormat Format>
 void decode_pair(Wave& wave, const Instruction& instruction) {
   Lanes buffer;
   const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffer);
-  const u32 shift = selected_shift(instruction, true);
+  const u32 shift = selected_shift(instruction);
   std::array<Lanes, 2> results;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     results[0][lane] = as_bits(kDecoded<Format>[a[lane] >> shift & 0xFFU]);
@@ -99,20 +112,9 @@ void decode_pair(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, instruction.operands[0], 1, results[1]);
 }
 
-void encode_bf16_pair(Wave& wave, const Instruction& instruction) {
-  std::array<Lanes, 2> buffers;
-  const Lanes& a = read_floats(wave, instruction.operands[1], buffers[0]);
-  const Lanes& b = read_floats(wave, instruction.operands[2], buffers[1]);
-  Lanes result;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    result[lane] = encode_bf16(as_float(a[lane])) | encode_bf16(as_float(b[lane])) << 16;
-  }
-  write_lanes(wave, instruction.operands[0], 0, result);
-}
-
 constexpr u32 kFloatSource = modifier::kSign;
 constexpr u32 kEncode = modifier::kSign | modifier::kHalves;
-constexpr u32 kDecode = modifier::kHalves | modifier::kByteSelection;
+constexpr u32 kDecode = modifier::kByteSelection;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_cvt_f32_u32", to_float<[](u32 a) { return static_cast<float>(a); }>, modifier::kOutput},
     {"v_cvt_f32_i32", to_float<[](u32 a) { return static_cast<float>(static_cast<i32>(a)); }>, modifier::kOutput},
@@ -120,21 +122,30 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_cvt_f32_ubyte1", to_float<unsigned_byte<1>>, modifier::kOutput},
     {"v_cvt_f32_ubyte2", to_float<unsigned_byte<2>>, modifier::kOutput},
     {"v_cvt_f32_ubyte3", to_float<unsigned_byte<3>>, modifier::kOutput},
-    {"v_cvt_f32_f16", to_float<decode_half>, modifier::kOutput},
-    {"v_cvt_u32_f32", from_float<to_unsigned>, kFloatSource},
+    {"v_cvt_off_f32_i4", to_float<sixteenths>, modifier::kOutput},
+    {"v_cvt_u32_f32", from_float<saturated<u32, float>>, kFloatSource},
     {"v_cvt_i32_f32", from_float<to_signed>, kFloatSource},
-    {"v_cvt_f16_f32", from_float<encode_half>, kFloatSource},
-    {"v_cvt_pk_bf16_f32", encode_bf16_pair, kFloatSource, Generation::cdna4},
+    {"v_cvt_flr_i32_f32", from_float<to_signed_below>, kFloatSource},
+    {"v_cvt_rpi_i32_f32", from_float<to_signed_nearest>, kFloatSource},
+    {"v_cvt_pk_f16_f32", pack_floats<[](float a) { return encode_half(a); }>, kFloatSource, Generation::cdna4},
+    {"v_cvt_pk_bf16_f32", pack_floats<encode_bf16>, kFloatSource, Generation::cdna4},
+    {"v_cvt_f32_bf16", to_float<decode_bf16>, modifier::kOutput, Generation::cdna4},
+    {"v_cvt_sr_f16_f32", encode_stochastically<kHalf>, kEncode, Generation::cdna4},
+    {"v_cvt_sr_bf16_f32", encode_stochastically<kBf16>, kEncode, Generation::cdna4},
 
     {"v_cvt_pk_fp8_f32", encode_pair<kFp8Cdna3>, kEncode, Generation::cdna3},
+    {"v_cvt_sr_fp8_f32", encode_stochastically<kFp8Cdna3>, kEncode, Generation::cdna3},
     {"v_cvt_pk_bf8_f32", encode_pair<kBf8Cdna3>, kEncode, Generation::cdna3},
+    {"v_cvt_sr_bf8_f32", encode_stochastically<kBf8Cdna3>, kEncode, Generation::cdna3},
     {"v_cvt_f32_fp8", decode_single<kFp8Cdna3>, kDecode, Generation::cdna3},
     {"v_cvt_f32_bf8", decode_single<kBf8Cdna3>, kDecode, Generation::cdna3},
     {"v_cvt_pk_f32_fp8", decode_pair<kFp8Cdna3>, kDecode, Generation::cdna3},
     {"v_cvt_pk_f32_bf8", decode_pair<kBf8Cdna3>, kDecode, Generation::cdna3},
 
     {"v_cvt_pk_fp8_f32", encode_pair<kFp8Cdna4>, kEncode, Generation::cdna4},
+    {"v_cvt_sr_fp8_f32", encode_stochastically<kFp8Cdna4>, kEncode, Generation::cdna4},
     {"v_cvt_pk_bf8_f32", encode_pair<kBf8Cdna4>, kEncode, Generation::cdna4},
+    {"v_cvt_sr_bf8_f32", encode_stochastically<kBf8Cdna4>, kEncode, Generation::cdna4},
     {"v_cvt_f32_fp8", decode_single<kFp8Cdna4>, kDecode, Generation::cdna4},
     {"v_cvt_f32_bf8", decode_single<kBf8Cdna4>, kDecode, Generation::cdna4},
     {"v_cvt_pk_f32_fp8", decode_pair<kFp8Cdna4>, kDecode, Generation::cdna4},

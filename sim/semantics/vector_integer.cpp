@@ -1,11 +1,11 @@
-// Vector arithmetic on integers of 16 and 32 bits. AMD CDNA4 ISA, 6 "Vector ALU Operations"; 12.7 VOP2, 12.8 VOP1,
-// 12.11 VOP3. That most results of 16 bits clear the upper half is LLVM's GCNSubtarget::zeroesHigh16BitsOfDest.
+// Vector arithmetic on integers of 32 bits. AMD CDNA4 ISA, 6 "Vector ALU Operations"; 12.7 VOP2, 12.8 VOP1, 12.11 VOP3.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 
 #include "sim/semantics/lanes.h"
+#include "sim/semantics/saturation.h"
 #include "sim/semantics/table.h"
 
 namespace octet::sim {
@@ -13,12 +13,6 @@ namespace {
 
 constexpr i32 as_signed(u32 a) {
   return static_cast<i32>(a);
-}
-constexpr u32 low16(u32 a) {
-  return a & 0xFFFFU;
-}
-constexpr i32 signed16(u32 a) {
-  return static_cast<std::int16_t>(a);
 }
 constexpr u32 low24(u32 a) {
   return a & 0xFF'FFFFU;
@@ -34,6 +28,12 @@ constexpr u32 reversed(u32 a) {
   return __builtin_bswap32(a);
 }
 
+/// Bits from the highest on that equal the sign; all bits set where all do.
+constexpr u32 leading_sign_bits(u32 a) {
+  const u32 changes = a ^ static_cast<u32>(as_signed(a) >> 31);
+  return changes == 0 ? ~0U : static_cast<u32>(std::countl_zero(changes));
+}
+
 constexpr u32 field(u32 a, u32 offset, u32 width) {
   return (a >> (offset & 31U)) & ((1U << (width & 31U)) - 1U);
 }
@@ -47,29 +47,6 @@ constexpr u32 signed_field(u32 a, u32 offset, u32 width) {
 
 constexpr u32 aligned(u32 high, u32 low, u32 bits) {
   return static_cast<u32>((u64{high} << 32 | low) >> bits);
-}
-
-/// Byte `selector` of eight: 0 to 7 a byte of {a, b} with b low, 8 to 11 the sign of a word, 12 zeros, beyond ones.
-constexpr u32 selected_byte(u64 bytes, u32 selector) {
-  if (selector < 8) return static_cast<u32>(bytes >> (8 * selector)) & 0xFFU;
-  if (selector < 12) return (bytes >> (16 * (selector - 8) + 15) & 1U) != 0 ? 0xFFU : 0;
-  return selector == 12 ? 0 : 0xFFU;
-}
-
-constexpr u32 permuted(u32 a, u32 b, u32 selectors) {
-  const u64 bytes = u64{a} << 32 | b;
-  u32 result = 0;
-  for (int byte = 0; byte < 32; byte += 8) result |= selected_byte(bytes, selectors >> byte & 0xFFU) << byte;
-  return result;
-}
-
-/// Sum of the absolute differences of four unsigned bytes, plus c.
-constexpr u32 sum_of_differences(u32 a, u32 b, u32 c) {
-  for (int byte = 0; byte < 32; byte += 8) {
-    const i32 difference = as_signed(a >> byte & 0xFFU) - as_signed(b >> byte & 0xFFU);
-    c += static_cast<u32>(difference < 0 ? -difference : difference);
-  }
-  return c;
 }
 
 template <typename T>
@@ -102,20 +79,33 @@ void bitop3(Wave& wave, const Instruction& instruction) {
   write_lanes(wave, instruction.operands[0], 0, result);
 }
 
-/// D = a * b + c in 16 bits; the upper half stays, other than with v_mad_legacy_u16.
-void multiply_add_short(Wave& wave, const Instruction& instruction) {
-  Lanes buffers[3];
-  const Lanes& a = read_lanes(wave, instruction.operands[1], 0, buffers[0]);
-  const Lanes& b = read_lanes(wave, instruction.operands[2], 0, buffers[1]);
-  const Lanes& c = read_lanes(wave, instruction.operands[3], 0, buffers[2]);
-  const Lanes& d = vector_row(wave, instruction.operands[0]);
-  Lanes result;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    result[lane] = (d[lane] & 0xFFFF'0000U) | low16(a[lane] * b[lane] + c[lane]);
+/// Two sources with clamp, which is rare: without it arithmetic of 32 bits is right for either sign.
+template <typename T, auto F>
+void clampable2(Wave& wave, const Instruction& instruction) {
+  if (instruction.clamp) {
+    fitted2<T, F>(wave, instruction);
+  } else {
+    lanes2<F>(wave, instruction);
   }
-  write_lanes(wave, instruction.operands[0], 0, result);
 }
 
+/// D = a * b + c, of whose factors Factor takes 24 bits.
+template <typename T, auto Factor>
+void multiply_add(Wave& wave, const Instruction& instruction) {
+  constexpr auto kFitted = [](u32 a, u32 b, u32 c) {
+    const i64 product = i64{static_cast<T>(Factor(a))} * i64{static_cast<T>(Factor(b))};
+    return fitted<T>(product + static_cast<T>(c), true);
+  };
+  if (instruction.clamp) {
+    lanes3<kFitted>(wave, instruction);
+  } else {
+    lanes3<[](u32 a, u32 b, u32 c) { return Factor(a) * Factor(b) + c; }>(wave, instruction);
+  }
+}
+
+constexpr auto kAdd = [](auto a, auto b) { return a + b; };
+constexpr auto kSubtract = [](auto a, auto b) { return a - b; };
+constexpr auto kSubtractReversed = [](auto a, auto b) { return b - a; };
 constexpr auto kIdentity = [](u32 a) { return a; };
 
 constexpr std::array kRows = std::to_array<Row>({
@@ -126,16 +116,22 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_not_b32", lanes1<[](u32 a) { return ~a; }>},
     {"v_bfrev_b32", lanes1<reversed>},
     {"v_ffbh_u32", lanes1<[](u32 a) { return (a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a))); }>},
+    {"v_ffbh_i32", lanes1<leading_sign_bits>},
     {"v_ffbl_b32", lanes1<[](u32 a) { return (a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a))); }>},
 
-    {"v_add_u32", lanes2<[](u32 a, u32 b) { return a + b; }>},
-    {"v_sub_u32", lanes2<[](u32 a, u32 b) { return a - b; }>},
-    {"v_subrev_u32", lanes2<[](u32 a, u32 b) { return b - a; }>},
+    {"v_add_u32", clampable2<u32, kAdd>, modifier::kOutput},
+    {"v_add_i32", clampable2<i32, kAdd>, modifier::kOutput},
+    {"v_sub_u32", clampable2<u32, kSubtract>, modifier::kOutput},
+    {"v_sub_i32", clampable2<i32, kSubtract>, modifier::kOutput},
+    {"v_subrev_u32", clampable2<u32, kSubtractReversed>, modifier::kOutput},
     {"v_mul_lo_u32", lanes2<[](u32 a, u32 b) { return a * b; }>},
     {"v_mul_hi_u32", lanes2<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>},
     {"v_mul_hi_i32", lanes2<[](u32 a, u32 b) { return static_cast<u32>(i64{as_signed(a)} * as_signed(b) >> 32); }>},
     {"v_mul_u32_u24", lanes2<[](u32 a, u32 b) { return low24(a) * low24(b); }>},
     {"v_mul_i32_i24", lanes2<[](u32 a, u32 b) { return signed24(a) * signed24(b); }>},
+    {"v_mul_hi_u32_u24", lanes2<[](u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); }>},
+    {"v_mul_hi_i32_i24",
+     lanes2<[](u32 a, u32 b) { return static_cast<u32>(i64{as_signed(signed24(a))} * as_signed(signed24(b)) >> 32); }>},
     {"v_min_u32", lanes2<[](u32 a, u32 b) { return std::min(a, b); }>},
     {"v_max_u32", lanes2<[](u32 a, u32 b) { return std::max(a, b); }>},
     {"v_min_i32", lanes2<[](u32 a, u32 b) { return as_signed(a) < as_signed(b) ? a : b; }>},
@@ -150,27 +146,12 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_bfm_b32", lanes2<[](u32 a, u32 b) { return ((1U << (a & 31U)) - 1U) << (b & 31U); }>},
     {"v_bcnt_u32_b32", lanes2<[](u32 a, u32 b) { return (static_cast<u32>(std::popcount(a)) + b); }>},
 
-    // 16 bits: the upper half of the result is zero.
-    {"v_add_u16", lanes2<[](u32 a, u32 b) { return low16(a + b); }>},
-    {"v_sub_u16", lanes2<[](u32 a, u32 b) { return low16(a - b); }>},
-    {"v_subrev_u16", lanes2<[](u32 a, u32 b) { return low16(b - a); }>},
-    {"v_mul_lo_u16", lanes2<[](u32 a, u32 b) { return low16(a * b); }>},
-    {"v_lshlrev_b16", lanes2<[](u32 a, u32 b) { return low16(b << (a & 15U)); }>},
-    {"v_lshrrev_b16", lanes2<[](u32 a, u32 b) { return (low16(b) >> (a & 15U)); }>},
-    {"v_ashrrev_i16", lanes2<[](u32 a, u32 b) { return (low16(static_cast<u32>(signed16(b) >> (a & 15U)))); }>},
-    {"v_min_u16", lanes2<[](u32 a, u32 b) { return std::min(low16(a), low16(b)); }>},
-    {"v_max_u16", lanes2<[](u32 a, u32 b) { return std::max(low16(a), low16(b)); }>},
-    {"v_min_i16", lanes2<[](u32 a, u32 b) { return low16(signed16(a) < signed16(b) ? a : b); }>},
-    {"v_max_i16", lanes2<[](u32 a, u32 b) { return (low16(signed16(a) > signed16(b) ? a : b)); }>},
-    {"v_mad_u16", multiply_add_short},
-    {"v_mad_legacy_u16", lanes3<[](u32 a, u32 b, u32 c) { return low16(a * b + c); }>},
-
     {"v_add3_u32", lanes3<[](u32 a, u32 b, u32 c) { return a + b + c; }>},
     {"v_xad_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>},
     {"v_lshl_add_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a << (b & 31U)) + c; }>},
     {"v_add_lshl_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31U); }>},
-    {"v_mad_u32_u24", lanes3<[](u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }>},
-    {"v_mad_i32_i24", lanes3<[](u32 a, u32 b, u32 c) { return signed24(a) * signed24(b) + c; }>},
+    {"v_mad_u32_u24", multiply_add<u32, low24>, modifier::kOutput},
+    {"v_mad_i32_i24", multiply_add<i32, signed24>, modifier::kOutput},
     {"v_and_or_b32", lanes3<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>},
     {"v_or3_b32", lanes3<[](u32 a, u32 b, u32 c) { return a | b | c; }>},
     {"v_lshl_or_b32", lanes3<[](u32 a, u32 b, u32 c) { return a << (b & 31U) | c; }>},
@@ -179,8 +160,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_bfi_b32", lanes3<[](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }>},
     {"v_alignbit_b32", lanes3<[](u32 a, u32 b, u32 c) { return aligned(a, b, c & 31U); }>},
     {"v_alignbyte_b32", lanes3<[](u32 a, u32 b, u32 c) { return aligned(a, b, 8 * (c & 3U)); }>},
-    {"v_perm_b32", lanes3<permuted>},
-    {"v_sad_u8", lanes3<sum_of_differences>},
+    {"v_sad_u32", lanes3<[](u32 a, u32 b, u32 c) { return (a < b ? b - a : a - b) + c; }>},
     {"v_max3_u32", lanes3<[](u32 a, u32 b, u32 c) { return std::max(a, std::max(b, c)); }>},
     {"v_min3_u32", lanes3<[](u32 a, u32 b, u32 c) { return std::min(a, std::min(b, c)); }>},
     {"v_max3_i32", lanes3<[](u32 a, u32 b, u32 c) {

@@ -9,39 +9,18 @@
 namespace octet::sim {
 namespace {
 
-/// A 64-bit source in all lanes: two registers, a pair of SGPRs, or a literal.
-class Wide {
- public:
-  Wide(const Wave& wave, const Operand& operand)
-      : low_(read_lanes(wave, operand, 0, low_broadcast_)), high_(read_lanes(wave, operand, 1, high_broadcast_)) {}
-  Wide(const Wide&) = delete;
-  Wide& operator=(const Wide&) = delete;
-  [[nodiscard]] u64 operator[](std::size_t lane) const { return low_[lane] | u64{high_[lane]} << 32; }
-
- private:
-  Lanes low_broadcast_;
-  Lanes high_broadcast_;
-  const Lanes& low_;
-  const Lanes& high_;
-};
-
 /// D[lane] = value(lane), 64 bits wide.
 template <typename Value>
-void write_wide(Wave& wave, const Operand& operand, const Value& value) {
-  Lanes low;
-  Lanes high;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const u64 result = value(lane);
-    low[lane] = static_cast<u32>(result);
-    high[lane] = static_cast<u32>(result >> 32);
-  }
-  write_lanes(wave, operand, 0, low);
-  write_lanes(wave, operand, 1, high);
+void write_each(Wave& wave, const Operand& operand, const Value& value) {
+  WideLanes results;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) results[lane] = value(lane);
+  write_wide(wave, operand, results);
 }
 
 void move_wide(Wave& wave, const Instruction& instruction) {
-  const Wide a(wave, instruction.operands[1]);
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return a[lane]; });
+  WideLanes a;
+  read_wide(wave, instruction.operands[1], a);
+  write_wide(wave, instruction.operands[0], a);
 }
 
 /// D = F(b, a): the first source is how far the second one is shifted.
@@ -49,17 +28,20 @@ template <auto F>
 void shift(Wave& wave, const Instruction& instruction) {
   Lanes broadcast;
   const Lanes& count = read_lanes(wave, instruction.operands[1], 0, broadcast);
-  const Wide value(wave, instruction.operands[2]);
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) { return F(value[lane], count[lane] & 63U); });
+  WideLanes value;
+  read_wide(wave, instruction.operands[2], value);
+  write_each(wave, instruction.operands[0], [&](std::size_t lane) { return F(value[lane], count[lane] & 63U); });
 }
 
 /// D = (a << count) + c. Counts beyond 4 are not supported and shift by 0.
 void shift_add(Wave& wave, const Instruction& instruction) {
-  const Wide a(wave, instruction.operands[1]);
-  const Wide c(wave, instruction.operands[3]);
+  WideLanes a;
+  read_wide(wave, instruction.operands[1], a);
+  WideLanes c;
+  read_wide(wave, instruction.operands[3], c);
   Lanes broadcast;
   const Lanes& counts = read_lanes(wave, instruction.operands[2], 0, broadcast);
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) {
+  write_each(wave, instruction.operands[0], [&](std::size_t lane) {
     const u32 count = counts[lane] & 7U;
     return (a[lane] << (count > 4 ? 0 : count)) + c[lane];
   });
@@ -74,9 +56,10 @@ void multiply_add(Wave& wave, const Instruction& instruction) {
   Lanes broadcast_b;
   const Lanes& a = read_lanes(wave, instruction.operands[2], 0, broadcast_a);
   const Lanes& b = read_lanes(wave, instruction.operands[3], 0, broadcast_b);
-  const Wide c(wave, instruction.operands[4]);
+  WideLanes c;
+  read_wide(wave, instruction.operands[4], c);
   u64 carries = 0;
-  write_wide(wave, instruction.operands[0], [&](std::size_t lane) {
+  write_each(wave, instruction.operands[0], [&](std::size_t lane) {
     const Product product = Product{static_cast<Factor>(a[lane])} * Product{static_cast<Factor>(b[lane])};
     Product sum = 0;
     const bool overflow = __builtin_add_overflow(product, static_cast<Product>(c[lane]), &sum);
@@ -93,8 +76,8 @@ struct Carried {
 };
 
 /// D, carry out = F(a, b, carry in). Operands: D, carry out, a, b and, with `TakesCarry`, carry in. Lanes that EXEC
-/// does not name get a carry of 0.
-template <auto F, bool TakesCarry>
+/// does not name get a carry of 0. With clamp a result that carries is `End` of the range.
+template <auto F, bool TakesCarry, u32 End>
 void carried(Wave& wave, const Instruction& instruction) {
   Lanes broadcast_a;
   Lanes broadcast_b;
@@ -105,7 +88,7 @@ void carried(Wave& wave, const Instruction& instruction) {
   Lanes result;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     const Carried sum = F(a[lane], b[lane], static_cast<u32>(carry_in >> lane & 1U));
-    result[lane] = sum.value;
+    result[lane] = instruction.clamp && sum.carry ? End : sum.value;
     carry_out |= u64{sum.carry} << lane;
   }
   write_lanes(wave, instruction.operands[0], 0, result);
@@ -119,6 +102,7 @@ constexpr auto kAdd = [](u32 a, u32 b, u32 carry) {
 constexpr auto kSubtract = [](u32 a, u32 b, u32 borrow) { return Carried{a - b - borrow, u64{b} + borrow > u64{a}}; };
 constexpr auto kSubtractReversed = [](u32 a, u32 b, u32 borrow) { return kSubtract(b, a, borrow); };
 
+constexpr u32 kMost = ~0U;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_mov_b64", move_wide},
     {"v_lshlrev_b64", shift<[](u64 a, u32 count) { return a << count; }>},
@@ -127,12 +111,12 @@ constexpr std::array kRows = std::to_array<Row>({
     {"v_lshl_add_u64", shift_add},
     {"v_mad_u64_u32", multiply_add<u32>},
     {"v_mad_i64_i32", multiply_add<std::int32_t>},
-    {"v_add_co_u32", carried<kAdd, false>},
-    {"v_sub_co_u32", carried<kSubtract, false>},
-    {"v_subrev_co_u32", carried<kSubtractReversed, false>},
-    {"v_addc_co_u32", carried<kAdd, true>},
-    {"v_subb_co_u32", carried<kSubtract, true>},
-    {"v_subbrev_co_u32", carried<kSubtractReversed, true>},
+    {"v_add_co_u32", carried<kAdd, false, kMost>, modifier::kOutput},
+    {"v_sub_co_u32", carried<kSubtract, false, 0>, modifier::kOutput},
+    {"v_subrev_co_u32", carried<kSubtractReversed, false, 0>, modifier::kOutput},
+    {"v_addc_co_u32", carried<kAdd, true, kMost>, modifier::kOutput},
+    {"v_subb_co_u32", carried<kSubtract, true, 0>, modifier::kOutput},
+    {"v_subbrev_co_u32", carried<kSubtractReversed, true, 0>, modifier::kOutput},
 });
 
 }  // namespace

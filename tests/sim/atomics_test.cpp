@@ -178,7 +178,7 @@ T sum_of(T a, T b) {
   if (std::isnan(x)) return a | kQuiet;
   if (std::isnan(y)) return b | kQuiet;
   const Float sum = x + y;
-  return std::isnan(sum) ? std::bit_cast<T>(std::numeric_limits<Float>::infinity()) | kQuiet : std::bit_cast<T>(sum);
+  return std::isnan(sum) ? std::bit_cast<T>(-std::numeric_limits<Float>::infinity()) | kQuiet : std::bit_cast<T>(sum);
 }
 /// The larger, with `largest`, or else the smaller: -0 below +0, numbers before quiet NaNs, signaling ones first.
 template <typename T, typename Float>
@@ -216,10 +216,10 @@ TEST_F(AtomicsTest, PairsOfShortFloats) {
   // 1 + 2 and 0.5 + -0.5; the largest + the largest; infinity - infinity and a signaling NaN; denormals.
   const std::vector<Case> halves{{0x3C00'3800, 0x4000'B800, 0x4200'0000},
                                  {0x7BFF'0001, 0x7BFF'0002, 0x7C00'0003},
-                                 {0x7C00'7D01, 0xFC00'3C00, 0x7E00'7F01}};
+                                 {0x7C00'7D01, 0xFC00'3C00, 0xFE00'7F01}};
   // 1 + 2, 1 + 2^-8 (a tie, to even), 1.0078125 + 2^-8 (up); infinity - infinity; a NaN in the data.
   const std::vector<Case> bf16{{0x3F80'3F80, 0x4000'3B80, 0x4040'3F80},
-                               {0x3F81'7F80, 0x3B80'FF80, 0x3F82'7FC0},
+                               {0x3F81'7F80, 0x3B80'FF80, 0x3F82'FFC0},
                                {0x3F80'0001, 0xFF81'0001, 0xFFC1'0002}};
   const auto run = [&](const std::string& text, const Case& each) {
     set_words<u32>(std::vector<u32>(8, each.memory));

@@ -52,6 +52,12 @@ TEST(Control, JumpsGoWhereInstructionsBegin) {
   EXPECT_EQ(one.wave.next, 2U);
   one.run("s_setpc_b64 s[0:1]");
   EXPECT_EQ(one.wave.next, 1U);
+  one.wave.next = 1;
+  one.run("s_call_b64 s[0:1], 2");  // dwords behind the next instruction
+  EXPECT_EQ(one.s64(0), 0x1004U);
+  EXPECT_EQ(one.wave.next, 2U);
+  one.run("s_call_b64 s[0:1], 65533");
+  EXPECT_EQ(one.wave.next, 0U);
   for (const u64 nowhere : {u64{0x1008}, u64{0x1002}, u64{0x1010}, u64{0xFFC}}) {
     one.set_s64(2, nowhere);
     EXPECT_THROW(one.run("s_setpc_b64 s[2:3]"), Failure) << nowhere;

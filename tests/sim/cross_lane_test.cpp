@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "sim/one_wave.h"
 
 namespace octet::sim {
@@ -169,6 +170,35 @@ TEST(CrossLane, Swizzles) {
   expect("swizzle(BROADCAST,8,3)", [](u32 lane) { return lane / 8 * 8 + 3; });
   expect("swizzle(QUAD_PERM,1,0,3,2)", [](u32 lane) { return lane ^ 1U; });
   expect("swizzle(BITMASK_PERM,\"0pp1i\")", [](u32 lane) { return (lane & 44U) | 2U | (~lane & 1U); });
+}
+
+TEST(CrossLane, Swaps) {
+  OneWave one;
+  const auto number = [&] {
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      one.v(0)[lane] = lane;
+      one.v(1)[lane] = 100 + lane;
+    }
+  };
+  number();
+  one.set_exec(0xF0);
+  one.run("v_swap_b32 v0, v1");
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    const bool swapped = lane >= 4 && lane < 8;
+    EXPECT_EQ(one.v(0)[lane], swapped ? 100 + lane : lane);
+    EXPECT_EQ(one.v(1)[lane], swapped ? lane : 100 + lane);
+  }
+  EXPECT_THROW(one.run("v_permlane32_swap_b32_e32 v0, v1", Generation::cdna4), Failure);
+  one.set_exec(kAllLanes);
+  for (const u32 width : {16U, 32U}) {
+    number();
+    one.run("v_permlane" + std::to_string(width) + "_swap_b32_e32 v0, v1", Generation::cdna4);
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      const bool is_second = lane / width % 2 == 1;
+      EXPECT_EQ(one.v(0)[lane], is_second ? 100 + lane - width : lane) << width;
+      EXPECT_EQ(one.v(1)[lane], is_second ? 100 + lane : lane + width) << width;
+    }
+  }
 }
 
 }  // namespace

@@ -265,6 +265,70 @@ TEST(DocumentedEdges, ApproximateFunctionsFlushDenormals) {  // 12.8: "denormals
                    {"v_mul_f32_e32", {kDenormal, bits(0.5F)}, 0x0020'0000}});  // the exact ones keep them
 }
 
+TEST(DocumentedEdges, ApproximateFunctionsOfHalvesKeepDenormals) {  // 12.8, functional examples
+  expect_examples({{"v_rcp_f16_e32", {0xFC00}, 0x8000},
+                   {"v_rcp_f16_e32", {0xC000}, 0xB800},
+                   {"v_rcp_f16_e32", {0x8000}, 0xFC00},
+                   {"v_rcp_f16_e32", {0x7C00}, 0},
+                   {"v_rcp_f16_e32", {0x7800}, 0x0200},
+                   {"v_rcp_f16_e32", {0x0200}, 0x7800},
+                   {"v_sqrt_f16_e32", {0xFC00}, 0xFE00},
+                   {"v_sqrt_f16_e32", {0x8000}, 0x8000},
+                   {"v_sqrt_f16_e32", {0x4400}, 0x4000},
+                   {"v_sqrt_f16_e32", {0x0100}, 0x1C00},
+                   {"v_rsq_f16_e32", {0xFC00}, 0xFE00},
+                   {"v_rsq_f16_e32", {0x8000}, 0xFC00},
+                   {"v_rsq_f16_e32", {0x4400}, 0x3800},
+                   {"v_log_f16_e32", {0xFC00}, 0xFE00},
+                   {"v_log_f16_e32", {0xBC00}, 0xFE00},
+                   {"v_log_f16_e32", {0x8000}, 0xFC00},
+                   {"v_log_f16_e32", {0x3C00}, 0},
+                   {"v_log_f16_e32", {0x0001}, 0xCE00},
+                   {"v_exp_f16_e32", {0xFC00}, 0},
+                   {"v_exp_f16_e32", {0x8000}, 0x3C00},
+                   {"v_exp_f16_e32", {0x7C00}, 0x7C00},
+                   {"v_exp_f16_e32", {0xCE00}, 0x0001},
+                   {"v_sin_f16_e32", {0xFC00}, 0xFE00},
+                   {"v_sin_f16_e32", {0xFBFF}, 0},
+                   {"v_sin_f16_e32", {0x8000}, 0x8000},
+                   {"v_sin_f16_e32", {0x3400}, 0x3C00},
+                   {"v_cos_f16_e32", {0x7C00}, 0xFE00},
+                   {"v_cos_f16_e32", {0xFBFF}, 0x3C00},
+                   {"v_cos_f16_e32", {0x3400}, 0},
+                   {"v_cos_f16_e32", {0x8000}, 0x3C00},
+                   {"v_div_fixup_legacy_f16", {0, 0, 0}, 0xFE00}});
+}
+
+TEST(DocumentedEdges, Doubles) {  // 12.8: "supports denormals"; 12.11 V_DIV_SCALE_F64, V_DIV_FIXUP_F64
+  OneWave one;
+  const auto result = [&](const std::string& text, const std::vector<double>& sources) {
+    for (std::size_t source = 0; source < sources.size(); ++source) {
+      const auto whole = std::bit_cast<u64>(sources[source]);
+      one.v(2 * source).fill(static_cast<u32>(whole));
+      one.v(2 * source + 1).fill(static_cast<u32>(whole >> 32));
+    }
+    one.run(text);
+    return std::bit_cast<double>(one.v(8)[33] | u64{one.v(9)[33]} << 32);
+  };
+  EXPECT_EQ(result("v_rcp_f64_e32 v[8:9], v[0:1]", {0x1p1023}), 0x1p-1023);
+  EXPECT_EQ(result("v_sqrt_f64_e32 v[8:9], v[0:1]", {0x1p-1074}), 0x1p-537);
+  EXPECT_EQ(std::bit_cast<u64>(result("v_sqrt_f64_e32 v[8:9], v[0:1]", {-1})), u64{0xFFF8} << 48);
+  const std::string fixup = "v_div_fixup_f64 v[8:9], v[0:1], v[2:3], v[4:5]";
+  EXPECT_EQ(std::bit_cast<u64>(result(fixup, {1, 0, 0})), u64{0xFFF8} << 48);
+  const auto scaled = [&](double source, double denominator, double numerator) {
+    return result("v_div_scale_f64 v[8:9], vcc, v[0:1], v[2:3], v[4:5]", {source, denominator, numerator});
+  };
+  EXPECT_EQ(scaled(0x1p1023, 0x1p1023, 2), 0x1p895);  // a denormal reciprocal: both, downwards
+  EXPECT_EQ(scaled(2, 0x1p1023, 2), 0x1p-127);
+  EXPECT_EQ(one.wave.vcc(), 0U);
+  EXPECT_EQ(scaled(0x1p1023, 0x1p1023, 0x1p-10), 0x1p895);  // and quotient: the denominator
+  EXPECT_EQ(scaled(0x1p-10, 0x1p1023, 0x1p-10), 0x1p-10);
+  EXPECT_EQ(one.wave.vcc(), kAllLanes);
+  EXPECT_EQ(scaled(0x1p1000, 0x1p1000, 0x1p-50), 0x1p1000);  // a denormal quotient: the numerator
+  EXPECT_EQ(scaled(0x1p-50, 0x1p1000, 0x1p-50), 0x1p78);
+  EXPECT_EQ(one.wave.vcc(), kAllLanes);
+}
+
 TEST(DocumentedEdges, ConversionsToIntegersSaturate) {  // 12.8
   const u32 nan = 0x7FC0'0000U;
   expect_examples({{"v_cvt_u32_f32_e32", {nan}, 0},

@@ -1,203 +1,203 @@
-// Matrix products against plain ones, whose operands are laid out here as the ISA documents draw them.
+// Dense matrix products, of one block and of several, against plain ones; what broadcasts and negates factors.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
-#include "fp8/bf16.h"
-#include "fp8/formats.h"
-#include "sim/one_wave.h"
+#include "sim/matrix_products.h"
 
 namespace octet::sim {
 namespace {
 
-using fp8::Format;
-
-/// Codes of an element in `bits` bits, and their values.
-struct Element {
-  int bits;
-  std::function<float(u32 code)> value;
-};
-
-template <Format F>
-Element byte_element() {
-  return {8, [](u32 code) { return fp8::decode(fp8::Code<F>{static_cast<std::uint8_t>(code)}); }};
-}
-const Element kBf16{16, [](u32 code) { return to_float(bf16{static_cast<std::uint16_t>(code)}); }};
-const Element kSingle{32, [](u32 code) { return std::bit_cast<float>(code); }};
-
-struct Product {
-  std::string mnemonic;
-  int size;  ///< M and N
-  int k;
-  Element a, b;
-  Generation generation;
-  std::string modifiers{};
-};
-
-/// The code of a random finite value of moderate size.
-u32 random_code(const Element& element, Operands& operands) {
-  for (;;) {
-    const u32 code = element.bits == 32
-                         ? std::bit_cast<u32>(static_cast<float>(static_cast<i32>(operands.next() % 201) - 100))
-                         : operands.next() * 2654435761U >> (32 - element.bits);
-    const float value = element.value(code);
-    if (std::isfinite(value) && std::fabs(value) < 1024 && (value == 0 || std::fabs(value) > 0x1p-10F)) return code;
-  }
-}
-
-/// Of an element of a matrix whose rows have so many elements.
-std::size_t index(int row, int width, int column) {
-  return static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column);
-}
-
-struct Matrix {
-  std::vector<u32> codes;      ///< [size, k]
-  std::vector<double> values;  ///< [size, k]
-};
-
-Matrix random_matrix(const Product& product, const Element& element, Operands& operands) {
-  Matrix matrix;
-  for (int i = 0; i < product.size * product.k; ++i) {
-    matrix.codes.push_back(random_code(element, operands));
-    matrix.values.push_back(double{element.value(matrix.codes.back())});
-  }
-  return matrix;
-}
-
-/// Writes [size, k] into the registers from `first` on: lane l holds row l mod size. Of its elements, runs of at most
-/// 16 bytes are neighbours along k; the lanes of a row take turns with the runs.
-void place(OneWave& one, std::size_t first, const Product& product, const Element& element, const Matrix& matrix) {
-  const int groups = kLanes / product.size;
-  const int per_lane = product.k / groups;
-  const int run = std::min(per_lane, 128 / element.bits);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    for (int j = 0; j < per_lane; ++j) {
-      const int k = (j / run * groups + lane / product.size) * run + j % run;
-      const u32 code = matrix.codes[index(lane % product.size, product.k, k)];
-      const int bit = j * element.bits;
-      u32& dword = one.v(first + static_cast<std::size_t>(bit / 32))[static_cast<std::size_t>(lane)];
-      dword = (bit % 32 == 0 ? 0 : dword) | code << bit % 32;
-    }
-  }
-}
-
-/// Where element [row, column] of C and D lies: its register and its lane.
-std::pair<std::size_t, std::size_t> place_of_result(int size, int row, int column) {
-  if (size == 16) return {static_cast<std::size_t>(row % 4), static_cast<std::size_t>(row / 4 * 16 + column)};
-  return {static_cast<std::size_t>(row / 8 * 4 + row % 4), static_cast<std::size_t>(row % 8 / 4 * 32 + column)};
-}
-
-std::string span_of(char bank, int first, int count) {
-  if (count == 1) return bank + std::to_string(first);
-  return std::string(1, bank) + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
-}
-
-using Scale = std::function<double(int row_or_column, int k)>;
-
-/// Runs D = A B + C with C in AGPRs and in place, and compares with a plain product whose every rounding is known.
-void expect_product(const Product& product, const std::string& scales = "", OneWave* prepared = nullptr,
-                    const Scale& scale_a = nullptr, const Scale& scale_b = nullptr) {
-  OneWave fresh;
-  OneWave& one = prepared == nullptr ? fresh : *prepared;
-  Operands operands;
-  const Matrix a = random_matrix(product, product.a, operands);
-  const Matrix b = random_matrix(product, product.b, operands);
-  place(one, 0, product, product.a, a);
-  place(one, 16, product, product.b, b);
-  const int results = product.size * product.size / kLanes;
-  for (std::size_t part = 0; part < static_cast<std::size_t>(results); ++part) {
-    for (u32& lane : one.a(part)) lane = std::bit_cast<u32>(static_cast<float>(operands.next() % 1000));
-  }
-  const std::vector<Lanes> c(&one.a(0), &one.a(0) + results);
-  const int per_lane = product.k * product.size / kLanes;
-  const std::string sums = span_of('a', 0, results);
-  one.set_exec(0x1234);  // which these instructions do not heed
-  one.run(product.mnemonic + " " + sums + ", " + span_of('v', 0, per_lane * product.a.bits / 32) + ", " +
-              span_of('v', 16, per_lane * product.b.bits / 32) + ", " + sums + scales + product.modifiers,
-          product.generation);
-  for (int row = 0; row < product.size; ++row) {
-    for (int column = 0; column < product.size; ++column) {
-      const auto [part, lane] = place_of_result(product.size, row, column);
-      double sum = 0;
-      double magnitude = 0;
-      for (int k = 0; k < product.k; ++k) {
-        double term = a.values[index(row, product.k, k)] * b.values[index(column, product.k, k)];
-        if (scale_a) term *= scale_a(row, k) * scale_b(column, k);
-        sum += term;
-        magnitude += std::fabs(term);
-      }
-      const double before = double{std::bit_cast<float>(c[part][lane])};
-      const double got = double{std::bit_cast<float>(one.a(part)[lane])};
-      ASSERT_NEAR(got, sum + before, 0x1p-23 * std::fabs(sum + before) + 0x1p-46 * magnitude)
-          << product.mnemonic << " " << row << ", " << column;
-    }
-  }
-}
+constexpr auto kCdna3 = Generation::cdna3;
+constexpr auto kCdna4 = Generation::cdna4;
 
 TEST(Matrix, Fp8) {
-  for (const auto& [size, k] : {std::pair(16, 32), {32, 16}}) {
-    const std::string shape = std::to_string(size) + "x" + std::to_string(size) + "x" + std::to_string(k) + "_";
-    const auto fnuz_fp8 = byte_element<Format::e4m3fnuz>();
-    const auto fnuz_bf8 = byte_element<Format::e5m2fnuz>();
-    const auto ocp_fp8 = byte_element<Format::e4m3fn>();
-    const auto ocp_bf8 = byte_element<Format::e5m2>();
-    expect_product({"v_mfma_f32_" + shape + "fp8_fp8", size, k, fnuz_fp8, fnuz_fp8, Generation::cdna3});
-    expect_product({"v_mfma_f32_" + shape + "fp8_bf8", size, k, fnuz_fp8, fnuz_bf8, Generation::cdna3});
-    expect_product({"v_mfma_f32_" + shape + "bf8_fp8", size, k, fnuz_bf8, fnuz_fp8, Generation::cdna3});
-    expect_product({"v_mfma_f32_" + shape + "bf8_bf8", size, k, fnuz_bf8, fnuz_bf8, Generation::cdna3});
-    expect_product({"v_mfma_f32_" + shape + "fp8_fp8", size, k, ocp_fp8, ocp_fp8, Generation::cdna4});
-    expect_product({"v_mfma_f32_" + shape + "bf8_fp8", size, k, ocp_bf8, ocp_fp8, Generation::cdna4});
+  struct Formats {
+    const char* names;
+    Generation generation;
+    Element a, b;
+  };
+  for (const auto& [names, generation, a, b] : {Formats{"fp8_fp8", kCdna3, elements::kFp8Fnuz, elements::kFp8Fnuz},
+                                                {"fp8_bf8", kCdna3, elements::kFp8Fnuz, elements::kBf8Fnuz},
+                                                {"bf8_fp8", kCdna3, elements::kBf8Fnuz, elements::kFp8Fnuz},
+                                                {"bf8_bf8", kCdna3, elements::kBf8Fnuz, elements::kBf8Fnuz},
+                                                {"fp8_fp8", kCdna4, elements::kFp8Ocp, elements::kFp8Ocp},
+                                                {"fp8_bf8", kCdna4, elements::kFp8Ocp, elements::kBf8Ocp},
+                                                {"bf8_fp8", kCdna4, elements::kBf8Ocp, elements::kFp8Ocp},
+                                                {"bf8_bf8", kCdna4, elements::kBf8Ocp, elements::kBf8Ocp}}) {
+    expect_product({std::string("v_mfma_f32_16x16x32_") + names, generation, 16, 32, 1, a, b});
+    expect_product({std::string("v_mfma_f32_32x32x16_") + names, generation, 32, 16, 1, a, b});
   }
 }
 
-TEST(Matrix, Bf16AndSingle) {
-  expect_product({"v_mfma_f32_16x16x16_bf16", 16, 16, kBf16, kBf16, Generation::cdna3});
-  expect_product({"v_mfma_f32_32x32x8_bf16", 32, 8, kBf16, kBf16, Generation::cdna3});
-  expect_product({"v_mfma_f32_16x16x32_bf16", 16, 32, kBf16, kBf16, Generation::cdna4});
-  expect_product({"v_mfma_f32_32x32x16_bf16", 32, 16, kBf16, kBf16, Generation::cdna4});
-  expect_product({"v_mfma_f32_16x16x4_f32", 16, 4, kSingle, kSingle, Generation::cdna3});
-  expect_product({"v_mfma_f32_32x32x2_f32", 32, 2, kSingle, kSingle, Generation::cdna3});
-  OneWave one;
-  EXPECT_THROW(one.run("v_mfma_f32_16x16x32_bf16 v[0:3], v[4:7], v[8:11], 0", Generation::cdna3), Failure);
-}
-
-TEST(Matrix, NamedFormats) {
-  const auto fp8 = byte_element<Format::e4m3fn>();
-  const auto bf8 = byte_element<Format::e5m2>();
-  expect_product({"v_mfma_f32_16x16x128_f8f6f4", 16, 128, fp8, fp8, Generation::cdna4});
-  expect_product({"v_mfma_f32_32x32x64_f8f6f4", 32, 64, bf8, fp8, Generation::cdna4, " cbsz:1"});
-  expect_product({"v_mfma_f32_32x32x64_f8f6f4", 32, 64, fp8, bf8, Generation::cdna4, " blgp:1"});
-  OneWave one;
-  EXPECT_THROW(one.run("v_mfma_f32_32x32x64_f8f6f4 v[0:15], v[16:23], v[24:31], 0 cbsz:4", Generation::cdna4), Failure);
-}
-
-TEST(Matrix, BlockScales) {
-  for (const auto& [size, k] : {std::pair(16, 128), {32, 64}}) {
+TEST(Matrix, SixteenBits) {
+  for (const auto& [name, element] : {std::pair("f16", elements::kHalf), {"bf16", elements::kBf16}}) {
+    const std::string end = std::string("_") + name;
+    expect_product({"v_mfma_f32_16x16x16" + end, kCdna3, 16, 16, 1, element, element});
+    expect_product({"v_mfma_f32_32x32x8" + end, kCdna3, 32, 8, 1, element, element});
+    expect_product({"v_mfma_f32_4x4x4_16b" + end, kCdna3, 4, 4, 16, element, element});
+    expect_product({"v_mfma_f32_16x16x4_4b" + end, kCdna3, 16, 4, 4, element, element});
+    expect_product({"v_mfma_f32_32x32x4_2b" + end, kCdna3, 32, 4, 2, element, element});
+    expect_product({"v_mfma_f32_16x16x32" + end, kCdna4, 16, 32, 1, element, element});
+    expect_product({"v_mfma_f32_32x32x16" + end, kCdna4, 32, 16, 1, element, element});
     OneWave one;
-    for (u32 lane = 0; lane < kLanes; ++lane) {
-      one.v(40)[lane] = (120 + lane % 13) << 16 | 0x11;           // byte 2
-      one.v(41)[lane] = (124 + lane / 7 % 5) << 8 | 0x2200'0000;  // byte 1
+    EXPECT_THROW(one.run("v_mfma_f32_16x16x32" + end + " v[0:3], v[4:7], v[8:11], 0", kCdna3), Failure);
+  }
+}
+
+TEST(Matrix, Single) {
+  expect_product({"v_mfma_f32_16x16x4_f32", kCdna3, 16, 4, 1, elements::kSingle, elements::kSingle});
+  expect_product({"v_mfma_f32_32x32x2_f32", kCdna4, 32, 2, 1, elements::kSingle, elements::kSingle});
+  expect_product({"v_mfma_f32_4x4x1_16b_f32", kCdna3, 4, 1, 16, elements::kSingle, elements::kSingle});
+  expect_product({"v_mfma_f32_16x16x1_4b_f32", kCdna4, 16, 1, 4, elements::kSingle, elements::kSingle});
+  expect_product({"v_mfma_f32_32x32x1_2b_f32", kCdna3, 32, 1, 2, elements::kSingle, elements::kSingle});
+}
+
+TEST(Matrix, IntegersWrapAround) {
+  const auto integer = ResultType::integer;
+  expect_product({"v_mfma_i32_16x16x32_i8", kCdna3, 16, 32, 1, elements::kInt8, elements::kInt8, integer});
+  expect_product({"v_mfma_i32_32x32x16_i8", kCdna4, 32, 16, 1, elements::kInt8, elements::kInt8, integer});
+  expect_product({"v_mfma_i32_4x4x4_16b_i8", kCdna3, 4, 4, 16, elements::kInt8, elements::kInt8, integer});
+  expect_product({"v_mfma_i32_16x16x4_4b_i8", kCdna3, 16, 4, 4, elements::kInt8, elements::kInt8, integer});
+  expect_product({"v_mfma_i32_32x32x4_2b_i8", kCdna4, 32, 4, 2, elements::kInt8, elements::kInt8, integer});
+  expect_product({"v_mfma_i32_16x16x64_i8", kCdna4, 16, 64, 1, elements::kInt8, elements::kInt8, integer});
+  expect_product({"v_mfma_i32_32x32x32_i8", kCdna4, 32, 32, 1, elements::kInt8, elements::kInt8, integer});
+  OneWave one;
+  for (const std::size_t dword : {0, 1}) {
+    one.v(dword).fill(0x8080'8080);  // -128 four times
+    one.v(2 + dword).fill(0x7F7F'7F7F);
+  }
+  one.v(4).fill(0x8000'0000);
+  one.run("v_mfma_i32_16x16x32_i8 v[4:7], v[0:1], v[2:3], v[4:7]");
+  EXPECT_EQ(one.v(4)[5], 0x8000'0000U - 32 * 128 * 127);
+}
+
+/// Truncated to 10 bits of mantissa, whatever the sign and however near the next value is.
+TEST(Matrix, Xf32CutsFactors) {
+  for (const auto& [size, depth] : {std::pair(16, 8), {32, 4}}) {
+    const Element cut{32, [](u64 code) { return elements::kSingle.value(code & ~u64{0x1FFF}); }};
+    const std::string shape = std::to_string(size) + "x" + std::to_string(size) + "x" + std::to_string(depth);
+    expect_product({"v_mfma_f32_" + shape + "_xf32", kCdna3, size, depth, 1, cut, cut});
+  }
+  OneWave one;
+  for (const std::size_t dword : {0, 1}) {
+    one.v(dword).fill(0xBF80'3FFF);  // all of the 13 bits, and 1
+    one.v(2 + dword).fill(0x3F80'1FFF);
+  }
+  one.run("v_mfma_f32_16x16x8_xf32 v[4:7], v[0:1], v[2:3], 0");
+  EXPECT_EQ(std::bit_cast<float>(one.v(4)[5]), -8 * (1 + 0x1p-10F));
+  one.v(0)[0] = 0x7F80'0001;  // a NaN whose mantissa has no other bit
+  one.run("v_mfma_f32_16x16x8_xf32 v[4:7], v[0:1], v[2:3], 0");
+  EXPECT_EQ(one.v(4)[0], 0xFFC0'0000U);
+  EXPECT_THROW(one.run("v_mfma_f32_16x16x8_xf32 v[4:7], v[0:1], v[2:3], 0", kCdna4), Failure);
+}
+
+/// A wave whose v[0:1], v[2:3] and v[4:5] are factors and addend of v_mfma_f64_4x4x4_4b_f64.
+class Doubles {
+ public:
+  /// Register pair `pair` in the 16 lanes of that place along K.
+  void fill(std::size_t pair, std::size_t k, double value) {
+    const auto bits = std::bit_cast<u64>(value);
+    for (std::size_t lane = 16 * k; lane < 16 * (k + 1); ++lane) {
+      one_.v(2 * pair)[lane] = static_cast<u32>(bits);
+      one_.v(2 * pair + 1)[lane] = static_cast<u32>(bits >> 32);
     }
-    const int rows = size;
-    const auto scale_a = [&one, rows](int row, int at) {
-      const auto code = static_cast<int>(one.v(40)[index(at / 32, rows, row)] >> 16 & 0xFFU);
-      return std::exp2(code - 127);
-    };
-    const auto scale_b = [&one, rows](int column, int at) {
-      const auto code = static_cast<int>(one.v(41)[index(at / 32, rows, column)] >> 8 & 0xFFU);
-      return std::exp2(code - 127);
-    };
-    const auto fp8 = byte_element<Format::e4m3fn>();
-    const std::string shape = size == 16 ? "16x16x128" : "32x32x64";
-    expect_product({"v_mfma_scale_f32_" + shape + "_f8f6f4", size, k, fp8, fp8, Generation::cdna4,
-                    " op_sel:[0,1,0] op_sel_hi:[1,0,0]"},
-                   ", v40, v41", &one, scale_a, scale_b);
+  }
+  void fill(std::size_t pair, double value) {
+    for (std::size_t k = 0; k < 4; ++k) fill(pair, k, value);
+  }
+  double run(const std::string& addend_and_modifiers) {
+    one_.run("v_mfma_f64_4x4x4_4b_f64 v[6:7], v[0:1], v[2:3], " + addend_and_modifiers);
+    return std::bit_cast<double>(one_.v(6)[9] | u64{one_.v(7)[9]} << 32);
+  }
+
+ private:
+  OneWave one_;
+};
+
+TEST(Matrix, Double) {
+  const auto twice = ResultType::twice;
+  expect_product({"v_mfma_f64_16x16x4_f64", kCdna3, 16, 4, 1, elements::kDouble, elements::kDouble, twice});
+  expect_product({"v_mfma_f64_4x4x4_4b_f64", kCdna4, 4, 4, 4, elements::kDouble, elements::kDouble, twice});
+  Doubles doubles;
+  doubles.fill(0, 3);
+  doubles.fill(1, 5);
+  doubles.fill(2, 7);
+  EXPECT_EQ(doubles.run("v[4:5]"), 67);
+  EXPECT_EQ(doubles.run("v[4:5] neg:[1,0,0]"), -53);
+  EXPECT_EQ(doubles.run("v[4:5] neg:[0,1,0]"), -53);
+  EXPECT_EQ(doubles.run("v[4:5] neg:[0,0,1]"), 53);
+  EXPECT_EQ(doubles.run("v[4:5] neg:[1,0,1]"), -67);
+  EXPECT_EQ(doubles.run("v[4:5] neg:[1,1,1]"), 53);
+  EXPECT_EQ(doubles.run("0.5"), 60.5);
+  doubles.fill(0, std::numeric_limits<double>::infinity());
+  doubles.fill(1, 0);
+  EXPECT_EQ(std::bit_cast<u64>(doubles.run("0")), u64{0xFFF8} << 48);  // NaN
+}
+
+/// The addend first, then along K, nothing rounded between a product and its addition.
+TEST(Matrix, DoublesAreAddedInOrder) {
+  Doubles doubles;
+  doubles.fill(0, 0, 1 + 0x1p-40);
+  doubles.fill(1, 0, 1 + 0x1p-40);
+  doubles.fill(2, -(1 + 0x1p-39));
+  EXPECT_EQ(doubles.run("v[4:5]"), 0x1p-80);
+  doubles.fill(1, 1);
+  doubles.fill(0, 0, 0x1p60);
+  doubles.fill(0, 1, -0x1p60);
+  doubles.fill(0, 2, 3);
+  doubles.fill(2, 1);
+  EXPECT_EQ(doubles.run("v[4:5]"), 3);
+}
+
+/// With cbsz and abid, and with blgp, the instruction gives what it gives without them on operands that the test has
+/// moved between lanes.
+TEST(Matrix, Broadcasts) {
+  struct Case {
+    std::string modifiers;
+    int first_a, lanes_a;  ///< of the lanes that all take their A from
+    std::function<int(int lane)> source_of_b;
+  };
+  const auto same = [](int lane) { return lane; };
+  const std::vector<Case> cases{{" cbsz:2 abid:0", 0, 16, same},
+                                {" cbsz:2 abid:3", 48, 16, same},
+                                {" blgp:1", 0, 64, [](int lane) { return lane % 32; }},
+                                {" blgp:2", 0, 64, [](int lane) { return 32 + lane % 32; }},
+                                {" blgp:3", 0, 64, [](int lane) { return (lane + 16) % 64; }},
+                                {" blgp:4", 0, 64, [](int lane) { return lane % 16; }},
+                                {" blgp:5", 0, 64, [](int lane) { return 16 + lane % 16; }},
+                                {" blgp:6", 0, 64, [](int lane) { return 32 + lane % 16; }},
+                                {" cbsz:2 abid:1 blgp:7", 16, 16, [](int lane) { return 48 + lane % 16; }}};
+  for (const Case& test : cases) {
+    OneWave one;
+    Operands operands;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      one.v(0)[lane] = static_cast<u32>(random_code(elements::kSingle, operands));
+      one.v(1)[lane] = static_cast<u32>(random_code(elements::kSingle, operands));
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      one.v(2)[static_cast<std::size_t>(lane)] = one.v(0)[static_cast<std::size_t>(test.first_a + lane % test.lanes_a)];
+      one.v(3)[static_cast<std::size_t>(lane)] = one.v(1)[static_cast<std::size_t>(test.source_of_b(lane))];
+    }
+    one.run("v_mfma_f32_16x16x1_4b_f32 v[16:31], v0, v1, 0" + test.modifiers);
+    one.run("v_mfma_f32_16x16x1_4b_f32 v[32:47], v2, v3, 0");
+    for (std::size_t part = 0; part < 16; ++part) EXPECT_EQ(one.v(16 + part), one.v(32 + part)) << test.modifiers;
+  }
+}
+
+TEST(Matrix, UndefinedBroadcastsAreRefused) {
+  OneWave one;
+  for (const char* text : {"v_mfma_f32_16x16x1_4b_f32 v[16:31], v0, v1, 0 cbsz:1",  // sources disagree
+                           "v_mfma_f32_16x16x1_4b_f32 v[16:31], v0, v1, 0 cbsz:3",
+                           "v_mfma_f32_16x16x1_4b_f32 v[16:31], v0, v1, 0 cbsz:2 abid:4",
+                           "v_mfma_f32_16x16x4_f32 v[16:19], v0, v1, 0 cbsz:1"}) {
+    EXPECT_THROW(one.run(text), Failure) << text;
   }
 }
 
@@ -205,13 +205,25 @@ TEST(Matrix, ALiteralAddendAndNan) {
   OneWave one;
   one.v(0).fill(0x3838'3838);
   one.v(1).fill(0x3838'3838);
-  one.run("v_mfma_f32_16x16x32_fp8_fp8 v[4:7], v[0:1], v[0:1], 2.0", Generation::cdna4);
+  one.run("v_mfma_f32_16x16x32_fp8_fp8 v[4:7], v[0:1], v[0:1], 2.0", kCdna4);
   for (std::size_t part = 4; part < 8; ++part) EXPECT_EQ(std::bit_cast<float>(one.v(part)[9]), 34);
   one.v(0)[3] = 0x3838'7F38;  // of row and column 3
-  one.run("v_mfma_f32_16x16x32_fp8_fp8 v[4:7], v[0:1], v[0:1], 0", Generation::cdna4);
+  one.run("v_mfma_f32_16x16x32_fp8_fp8 v[4:7], v[0:1], v[0:1], 0", kCdna4);
   EXPECT_TRUE(std::isnan(std::bit_cast<float>(one.v(7)[9])));  // row 3
   EXPECT_TRUE(std::isnan(std::bit_cast<float>(one.v(4)[3])));  // column 3
   EXPECT_EQ(std::bit_cast<float>(one.v(4)[9]), 32);
+}
+
+/// Denormals of factors, of the addend and of the result are kept.
+TEST(Matrix, DenormalsAreKept) {
+  OneWave one;
+  one.v(0).fill(0x0001'0000);  // bf16: 2^-133, and 0
+  one.v(1).fill(0);
+  one.v(2).fill(0x3F80'0000);  // 1, in the same place
+  one.v(3).fill(0);
+  one.v(4).fill(1);  // 2^-149
+  one.run("v_mfma_f32_16x16x16_bf16 v[4:7], v[0:1], v[2:3], v[4:7]");
+  EXPECT_EQ(one.v(4)[0], 4U * 0x1'0000 + 1);
 }
 
 }  // namespace

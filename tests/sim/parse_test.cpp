@@ -40,6 +40,15 @@ TEST(Parse, Literals) {
   EXPECT_EQ(only_source("v_rcp_f16 v0, -4.0").literal, 0xC400U);
   EXPECT_EQ(only_source("v_rcp_f16 v0, 0.15915494").literal, 0x3118U);
   EXPECT_EQ(only_source("v_rcp_f64 v[0:1], 0.5").literal, std::bit_cast<std::uint64_t>(0.5));
+  EXPECT_EQ(only_source("v_rcp_f64 v[0:1], 0x3fe00000").literal, std::bit_cast<std::uint64_t>(0.5));
+  EXPECT_EQ(only_source("v_rcp_f64 v[0:1], 1").literal, 1U);  // the least denormal
+  EXPECT_EQ(only_source("s_set_gpr_idx_on s2, gpr_idx(SRC0,DST)").literal, 9U);
+  EXPECT_EQ(only_source("s_set_gpr_idx_on s2, gpr_idx()").literal, 0U);
+  EXPECT_EQ(parse("s_set_gpr_idx_on s2, gpr_idx(SRC3)").unknown, "gpr_idx(SRC3)");
+  const auto addend = [](const std::string& text) { return parse(text).instruction.operands[3].literal; };
+  EXPECT_EQ(addend("v_mfma_f64_4x4x4_4b_f64 v[0:1], v[2:3], v[4:5], 1.0"), std::bit_cast<std::uint64_t>(1.0));
+  EXPECT_EQ(addend("v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], 1.0"), std::bit_cast<std::uint32_t>(1.0F));
+  EXPECT_EQ(addend("v_cvt_scalef32_sr_fp8_f16 v0, v1, v2, 4.0"), std::bit_cast<std::uint32_t>(4.0F));
 }
 
 TEST(Parse, SignsOfSources) {
@@ -83,6 +92,9 @@ TEST(Parse, Modifiers) {
       parse("v_mfma_f32_16x16x128_f8f6f4 v[0:3], v[0:7], v[0:7], v[0:3] cbsz:1 blgp:2").instruction;
   EXPECT_EQ(matrix.cbsz, 1);
   EXPECT_EQ(matrix.blgp, 2);
+  const Instruction negated = parse("v_mfma_f64_4x4x4_4b_f64 v[0:1], v[2:3], v[4:5], v[0:1] neg:[1,0,1]").instruction;
+  EXPECT_EQ(negated.blgp, 5);
+  EXPECT_EQ(negated.used, modifier::kMatrix);
 }
 
 TEST(Parse, Buffers) {

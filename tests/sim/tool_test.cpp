@@ -134,7 +134,7 @@ TEST(Tool, CountsAsText) {
 TEST(Tool, ChecksRacesAndBarriers) {
   const std::string common = " --block 256 --arg bytes=1024 --arg zeros=4 --check";
   EXPECT_EQ(cdna_sim("count " + kBasics + " reduce" + common).exit_code, 0);
-  const Outcome race = cdna_sim("run " + kBasics + " reduce_without_barrier" + common);
+  const Outcome race = cdna_sim("run " + kBasics + " reduce_without_barrier" + common + "=lds-races");
   EXPECT_EQ(race.exit_code, 1);
   EXPECT_NE(race.output.find("with no barrier between"), std::string::npos) << race.output;
   const Outcome barrier = cdna_sim("count " + kBasics + " diverge --block 256 --arg zeros=1024 --arg u32=1 --check");

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "fp8/bf16.h"
 #include "fp8/formats.h"
@@ -29,6 +30,7 @@ u32 expected_code(float value) {
   return fp8::is_nan(fp8::Code<F>{static_cast<std::uint8_t>(code)}) && signed_nan ? code | 0x80U : code;
 }
 
+/// Every bf16 value in every byte of the destination, whose other half stays.
 template <Format F>
 void expect_codes(const std::string& mnemonic, Generation generation) {
   OneWave one;
@@ -37,18 +39,25 @@ void expect_codes(const std::string& mnemonic, Generation generation) {
       one.v(0)[lane] = (first + lane) << 16;
       one.v(1)[lane] = (first + kLanes + lane) << 16;
     }
-    one.v(2).fill(0x1234'5678);
-    one.run(mnemonic + " v2, v0, v1", generation);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const u32 low = expected_code<F>(std::bit_cast<float>(one.v(0)[lane]));
-      const u32 high = expected_code<F>(std::bit_cast<float>(one.v(1)[lane]));
-      ASSERT_EQ(one.v(2)[lane], 0x1234'0000U | high << 8 | low) << std::hex << one.v(0)[lane] << " " << one.v(1)[lane];
+    for (std::size_t swapped = 0; swapped < 2; ++swapped) {
+      const std::string sources = swapped == 0 ? ", v0, v1" : ", v1, v0";
+      one.v(2).fill(0x1234'5678);
+      one.v(3).fill(0x1234'5678);
+      one.run(mnemonic + " v2" + sources, generation);
+      one.run(mnemonic + " v3" + sources + " op_sel:[0,0,1]", generation);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const u32 low = expected_code<F>(std::bit_cast<float>(one.v(swapped)[lane]));
+        const u32 high = expected_code<F>(std::bit_cast<float>(one.v(1 - swapped)[lane]));
+        ASSERT_EQ(one.v(2)[lane], 0x1234'0000U | high << 8 | low)
+            << std::hex << one.v(0)[lane] << " " << one.v(1)[lane];
+        ASSERT_EQ(one.v(3)[lane], high << 24 | low << 16 | 0x5678U) << std::hex << one.v(0)[lane];
+      }
     }
-    one.run(mnemonic + " v2, -v1, |v0| op_sel:[0,0,1]", generation);
+    one.run(mnemonic + " v2, -v1, |v0|", generation);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const u32 low = expected_code<F>(-std::bit_cast<float>(one.v(1)[lane]));
       const u32 high = expected_code<F>(std::fabs(std::bit_cast<float>(one.v(0)[lane])));
-      ASSERT_EQ(one.v(2)[lane] >> 16, high << 8 | low) << std::hex << one.v(0)[lane] << " " << one.v(1)[lane];
+      ASSERT_EQ(one.v(2)[lane] & 0xFFFFU, high << 8 | low) << std::hex << one.v(0)[lane] << " " << one.v(1)[lane];
     }
   }
 }
@@ -120,6 +129,33 @@ TEST(VectorConversion, Bf16) {
   }
 }
 
+TEST(VectorConversion, EveryBf16ToSingle) {
+  OneWave one;
+  for (u32 first = 0; first < 65536; first += kLanes) {
+    for (u32 lane = 0; lane < kLanes; ++lane) one.v(0)[lane] = (first + lane) | 0x1234'0000U;
+    one.run("v_cvt_f32_bf16_e32 v1, v0", Generation::cdna4);
+    one.run("v_cvt_f32_bf16_sdwa v2, v0 src0_sel:WORD_1", Generation::cdna4);
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      EXPECT_EQ(one.v(1)[lane], (first + lane) << 16);
+      EXPECT_EQ(one.v(2)[lane], 0x1234'0000U);
+    }
+  }
+}
+
+/// Each half is what v_cvt_f16_f32 gives.
+TEST(VectorConversion, PairsOfHalves) {
+  OneWave one;
+  Operands operands;
+  for (int trial = 0; trial < 100; ++trial) {
+    operands.fill(one.v(0));
+    operands.fill(one.v(1));
+    one.run("v_cvt_pk_f16_f32 v2, -v0, |v1|", Generation::cdna4);
+    one.run("v_cvt_f16_f32_e64 v3, -v0");
+    one.run("v_cvt_f16_f32_e64 v4, |v1|");
+    for (std::size_t lane = 0; lane < kLanes; ++lane) EXPECT_EQ(one.v(2)[lane], one.v(3)[lane] | one.v(4)[lane] << 16);
+  }
+}
+
 TEST(VectorConversion, EveryHalfThereAndBack) {
   OneWave one;
   for (u32 first = 0; first < 65536; first += kLanes) {
@@ -153,6 +189,26 @@ TEST(VectorConversion, EveryHalfThereAndBack) {
     one.v(0).fill(std::bit_cast<u32>(value));
     one.run("v_cvt_f16_f32_e32 v1, v0");
     EXPECT_EQ(one.v(1)[0], half) << value;
+  }
+}
+
+TEST(VectorConversion, IntegersBelowAndNearest) {
+  OneWave one;
+  for (const auto& [value, below, nearest] : {std::tuple(2.5F, 2, 3),
+                                              {-2.5F, -3, -2},
+                                              {-0.25F, -1, 0},
+                                              {0.49999997F, 0, 0},
+                                              {3e9F, 0x7FFF'FFFF, 0x7FFF'FFFF}}) {
+    one.v(0).fill(std::bit_cast<u32>(value));
+    one.run("v_cvt_flr_i32_f32_e32 v1, v0");
+    EXPECT_EQ(static_cast<i32>(one.v(1)[0]), below) << value;
+    one.run("v_cvt_rpi_i32_f32_e32 v1, v0");
+    EXPECT_EQ(static_cast<i32>(one.v(1)[0]), nearest) << value;
+  }
+  for (int code = -8; code < 8; ++code) {
+    one.v(0).fill(0xABCD'EF00U | (static_cast<u32>(code) & 15U));
+    one.run("v_cvt_off_f32_i4_e32 v1, v0");
+    EXPECT_EQ(std::bit_cast<float>(one.v(1)[0]), static_cast<float>(code) / 16) << code;
   }
 }
 

@@ -28,12 +28,12 @@ u32 b(float value) {
 using Reference = std::function<float(float x, float y, float z)>;
 
 /// NaN results are compared as such, everything else by the bit.
-void expect_floats(const std::string& text, const Reference& reference) {
+void expect_floats(const std::string& text, const Reference& reference, Generation generation = Generation::cdna3) {
   OneWave one;
   Operands operands;
   for (int trial = 0; trial < 200; ++trial) {
     for (std::size_t source = 0; source < 3; ++source) operands.fill(one.v(source));
-    one.run(text);
+    one.run(text, generation);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const float x = f(one.v(0)[lane]);
       const float y = f(one.v(1)[lane]);
@@ -52,6 +52,8 @@ void expect_floats(const std::string& text, const Reference& reference) {
 bool is_signalling(float x) {
   return std::isnan(x) && (b(x) >> 22 & 1U) == 0;
 }
+
+/// IEEE 754-2008's maxNum, to which a signalling NaN matters.
 float larger(float x, float y) {
   if (is_signalling(x) || is_signalling(y)) return kNan;
   if (std::isnan(x)) return y;
@@ -76,6 +78,17 @@ TEST(VectorFloat, Arithmetic) {
   expect_floats("v_max_f32_e32 v9, v0, v1", [](float x, float y, float) { return larger(x, y); });
   expect_floats("v_min_f32_e32 v9, v0, v1", [](float x, float y, float) { return smaller(x, y); });
   expect_floats("v_max3_f32 v9, v0, v1, v2", [](float x, float y, float z) { return larger(larger(x, y), z); });
+  const auto any_nan = [](float x, float y, float z) { return std::isnan(x) || std::isnan(y) || std::isnan(z); };
+  expect_floats(
+      "v_maximum3_f32 v9, v0, v1, v2",
+      [=](float x, float y, float z) { return any_nan(x, y, z) ? kNan : larger(larger(x, y), z); }, Generation::cdna4);
+  expect_floats(
+      "v_minimum3_f32 v9, v0, v1, v2",
+      [=](float x, float y, float z) { return any_nan(x, y, z) ? kNan : smaller(smaller(x, y), z); },
+      Generation::cdna4);
+  expect_floats("v_fract_f32_e32 v9, v0", [](float x, float, float) {
+    return std::isfinite(x) ? std::fmin(x - std::floor(x), 1 - 0x1p-24F) : kNan;
+  });
   expect_floats("v_med3_f32 v9, v0, v1, v2", [](float x, float y, float z) {
     if (std::isnan(x) || std::isnan(y) || std::isnan(z)) return smaller(smaller(x, y), z);
     std::array<float, 3> sorted{x, y, z};
@@ -127,6 +140,10 @@ TEST(VectorFloat, ANanIsThatOfTheFirstSourceOrTheDefaultOne) {
   EXPECT_EQ(one.v(3)[5], 0xFFC0'1234U);
   one.run("v_max_f32_e32 v3, v2, v2");
   EXPECT_EQ(one.v(3)[5], 0xFFC0'1234U);
+  one.run("v_max_f32_e32 v3, v0, v2");
+  EXPECT_EQ(one.v(3)[5], 0xFFC0'1234U);
+  one.run("v_max_f32_e32 v3, v3, v0");  // a quiet one gives way
+  EXPECT_EQ(one.v(3)[5], b(kInfinity));
 }
 
 TEST(VectorFloat, PowersOfTwo) {
@@ -146,6 +163,34 @@ TEST(VectorFloat, PowersOfTwo) {
   EXPECT_EQ(f(one.v(2)[0]), -1);
   one.run("v_fract_f32_e32 v2, v0");
   EXPECT_EQ(f(one.v(2)[0]), 0.5F);
+}
+
+/// Coordinates as OpenGL's table of faces has them: the face of +x is looked at with s along -z and t along -y, and so
+/// on.
+TEST(VectorFloat, CubeFaces) {
+  struct Face {
+    float x, y, z;
+    float id, s, t, major;
+  };
+  const std::array<Face, 7> faces{{{4, 2, 1, 0, -1, -2, 8},
+                                   {-4, 2, 1, 1, 1, -2, -8},
+                                   {2, 4, 1, 2, 2, 1, 8},
+                                   {2, -4, 1, 3, 2, -1, -8},
+                                   {2, 1, 4, 4, 2, -1, 8},
+                                   {2, 1, -4, 5, -2, -1, -8},
+                                   {3, 3, 3, 4, 3, -3, 6}}};
+  OneWave one;
+  for (const Face& face : faces) {
+    one.v(0).fill(b(face.x));
+    one.v(1).fill(b(face.y));
+    one.v(2).fill(b(face.z));
+    const std::array<std::pair<const char*, float>, 4> expected{
+        {{"v_cubeid_f32", face.id}, {"v_cubesc_f32", face.s}, {"v_cubetc_f32", face.t}, {"v_cubema_f32", face.major}}};
+    for (const auto& [mnemonic, value] : expected) {
+      one.run(std::string(mnemonic) + " v3, v0, v1, v2");
+      EXPECT_EQ(f(one.v(3)[0]), value) << mnemonic << ": " << face.x << ", " << face.y << ", " << face.z;
+    }
+  }
 }
 
 TEST(VectorFloat, Comparisons) {
@@ -245,7 +290,7 @@ TEST(VectorFloat, Packed) {
 TEST(VectorFloat, WhatIsNotImplementedThrows) {
   OneWave one;
   EXPECT_THROW(one.run("v_unheard_of_f32 v0, v1"), Failure);
-  EXPECT_THROW(one.run("v_add_u32_e64 v0, v1, v2 clamp"), Failure);
+  EXPECT_THROW(one.run("v_add3_u32 v0, v1, v2, v3 clamp"), Failure);
   EXPECT_THROW(one.run("v_add_f32_e32 v0, v1, v999"), Failure);
   EXPECT_THROW(one.run("v_add_f32_e32 v0, v1"), Failure);
   EXPECT_THROW(one.run("v_bitop3_b32 v0, v1, v2, v3 bitop3:1", Generation::cdna3), Failure);

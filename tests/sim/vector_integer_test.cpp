@@ -72,6 +72,13 @@ TEST(VectorInteger, OneSource) {
                                                        }
                                                        return ~u64{0};
                                                      }},
+                                                    {"v_ffbh_i32",
+                                                     [](u64 a, u64, u64) {
+                                                       for (u64 count = 1; count < 32; ++count) {
+                                                         if ((a >> (31 - count) & 1U) != a >> 31) return count;
+                                                       }
+                                                       return ~u64{0};
+                                                     }},
                                                     {"v_ffbl_b32", [](u64 a, u64, u64) {
                                                        for (u64 zeros = 0; zeros < 32; ++zeros) {
                                                          if ((a >> zeros & 1U) != 0) return zeros;
@@ -91,6 +98,10 @@ TEST(VectorInteger, TwoSources) {
       {"v_mul_hi_i32", [](u64 a, u64 b, u64) { return static_cast<u64>(extended(a) * extended(b)) >> 32; }},
       {"v_mul_u32_u24", [](u64 a, u64 b, u64) { return a % (1U << 24) * (b % (1U << 24)); }},
       {"v_mul_i32_i24", [](u64 a, u64 b, u64) { return static_cast<u64>(extended(a, 24) * extended(b, 24)); }},
+      {"v_mul_hi_u32_u24", [](u64 a, u64 b, u64) { return a % (1U << 24) * (b % (1U << 24)) >> 32; }},
+      {"v_mul_hi_i32_i24", [](u64 a, u64 b, u64) { return static_cast<u64>(extended(a, 24) * extended(b, 24)) >> 32; }},
+      {"v_add_i32", [](u64 a, u64 b, u64) { return a + b; }},
+      {"v_sub_i32", [](u64 a, u64 b, u64) { return a - b; }},
       {"v_min_u32", [](u64 a, u64 b, u64) { return std::min(a, b); }},
       {"v_max_u32", [](u64 a, u64 b, u64) { return std::max(a, b); }},
       {"v_min_i32", [](u64 a, u64 b, u64) { return static_cast<u64>(std::min(extended(a), extended(b))); }},
@@ -159,6 +170,7 @@ TEST(VectorInteger, ThreeSources) {
          }
          return c;
        }},
+      {"v_sad_u32", [](u64 a, u64 b, u64 c) { return std::max(a, b) - std::min(a, b) + c; }},
       {"v_max3_u32",
        [](u64 a, u64 b, u64 c) {
          return std::max({a, b, c});
@@ -173,6 +185,38 @@ TEST(VectorInteger, ThreeSources) {
          return static_cast<u64>(sorted[1]);
        }}};
   for (const auto& [mnemonic, reference] : references) expect_lanes(mnemonic, 3, reference, Generation::cdna4);
+}
+
+TEST(VectorInteger, ClampedSums) {
+  const auto clamped = [](i64 value) { return static_cast<u64>(std::clamp<i64>(value, -0x8000'0000LL, 0x7FFF'FFFF)); };
+  const auto unsigned_clamped = [](i64 value) { return static_cast<u64>(std::clamp<i64>(value, 0, 0xFFFF'FFFF)); };
+  const auto sum = [](u64 a, u64 b) { return static_cast<i64>(a + b); };
+  const auto difference = [](u64 a, u64 b) { return static_cast<i64>(a) - static_cast<i64>(b); };
+  const std::map<std::string, Reference> references{
+      {"v_add_u32_e64", [=](u64 a, u64 b, u64) { return unsigned_clamped(sum(a, b)); }},
+      {"v_sub_u32_e64", [=](u64 a, u64 b, u64) { return unsigned_clamped(difference(a, b)); }},
+      {"v_subrev_u32_e64", [=](u64 a, u64 b, u64) { return unsigned_clamped(difference(b, a)); }},
+      {"v_add_i32", [=](u64 a, u64 b, u64) { return clamped(extended(a) + extended(b)); }},
+      {"v_sub_i32", [=](u64 a, u64 b, u64) { return clamped(extended(a) - extended(b)); }}};
+  for (const auto& [mnemonic, reference] : references) {
+    expect_lanes(mnemonic, 2, reference, Generation::cdna3, " clamp");
+  }
+  expect_lanes(
+      "v_mad_u32_u24", 3,
+      [=](u64 a, u64 b, u64 c) { return unsigned_clamped(static_cast<i64>(a % (1U << 24) * (b % (1U << 24)) + c)); },
+      Generation::cdna3, " clamp");
+  expect_lanes(
+      "v_mad_i32_i24", 3, [=](u64 a, u64 b, u64 c) { return clamped(extended(a, 24) * extended(b, 24) + extended(c)); },
+      Generation::cdna3, " clamp");
+}
+
+TEST(VectorInteger, PseudoRandomNumbers) {
+  OneWave one;
+  one.v(0).fill(0x4000'0001);
+  one.run("v_prng_b32_e32 v1, v0", Generation::cdna4);
+  EXPECT_EQ(one.v(1)[0], 0x8000'0002U);
+  one.run("v_prng_b32_e32 v1, v1", Generation::cdna4);
+  EXPECT_EQ(one.v(1)[0], 4U ^ 197U);
 }
 
 TEST(VectorInteger, TruthTables) {
@@ -221,6 +265,21 @@ TEST(VectorInteger, Carries) {
       ASSERT_EQ(one.wave.vcc() >> lane & 1U, sum < 0 || sum >> 32 != 0 ? 1U : 0U) << tested.text << " lane " << lane;
     }
   }
+}
+
+TEST(VectorInteger, ClampedCarries) {
+  OneWave one;
+  one.v(0).fill(0xFFFF'FFF0);
+  one.v(1).fill(0x20);
+  one.run("v_add_co_u32_e64 v2, s[0:1], v0, v1 clamp");
+  EXPECT_EQ(one.v(2)[0], 0xFFFF'FFFFU);
+  EXPECT_EQ(one.s64(0), kAllLanes);
+  one.run("v_sub_co_u32_e64 v2, s[0:1], v1, v0 clamp");
+  EXPECT_EQ(one.v(2)[0], 0U);
+  EXPECT_EQ(one.s64(0), kAllLanes);
+  one.run("v_subrev_co_u32_e64 v2, s[0:1], v1, v0 clamp");
+  EXPECT_EQ(one.v(2)[0], 0xFFFF'FFD0U);
+  EXPECT_EQ(one.s64(0), 0U);
 }
 
 TEST(VectorInteger, Wide) {
