@@ -8,11 +8,13 @@
 // OCTET_SHARED                   memory of a block
 // dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
+// thread_index_y(), thread_count_y()  rows of threads that a block works with side by side: warps lie in one of them
 // await_previous_kernels()       first of all in each kernel: lets the kernel after this one take its place on the
 // device
 //                                early, and waits until those before are done and what they wrote can be read
 // sync_block()                   a barrier of the block's threads, ordering shared memory
-// block_any(x)                   the same, and whether x is true in any thread
+// sync_row()                     the same of the threads that share thread_index_y()
+// block_any(x)                   a barrier of the block's threads, and whether x is true in any
 // shuffle_xor(x, mask)           x of the thread of this warp whose index differs by `mask`
 // warp_mask(x)                   a bit for each thread of this warp: where x is true
 // count_bits(mask)               how many bits of a warp's mask are set
