@@ -30,6 +30,8 @@
 // exp2_fast(x)                   2^x to two ulps; below the smallest normal float it is zero
 // begin_copy<bytes>(shared, from, there)  4 or 16 bytes from device memory, or zeros; done after finish_copies() for
 //                                this thread, and after a barrier that follows it for all
+// end_copy_group()               copies that this thread began since the last one are a group
+// finish_older_copies<groups>()  the same as finish_copies() of all but the last `groups` groups
 // LeftFactor, RightFactor, Tile  a warp's share of 16 x 16 factors and results: multiply_add, load_left, load_right,
 //                                load_transposed_right, as_left, store_tile; Tile says which element is where
 #pragma once

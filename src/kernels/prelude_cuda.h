@@ -159,6 +159,13 @@ OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {
 OCTET_DEVICE void finish_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
+OCTET_DEVICE void end_copy_group() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int Groups>
+OCTET_DEVICE void finish_older_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+}
 
 // ---- the matrix unit ------------------------------------------------------------------------------------------------
 
