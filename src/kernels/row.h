@@ -8,9 +8,10 @@
 
 namespace octet::kernels {
 
-/// The first row that this thread's block has for it, and how far apart they are.
+/// The first of this thread's rows, and how far apart they are: what is left for the last round is spread over all
+/// blocks.
 OCTET_DEVICE Index first_row() {
-  return Index{block_index()} * thread_count_y() + thread_index_y();
+  return Index{thread_index_y()} * block_count() + block_index();
 }
 OCTET_DEVICE Index row_step() {
   return Index{block_count()} * thread_count_y();
