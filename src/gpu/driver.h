@@ -22,6 +22,7 @@ struct DeviceFacts {
   std::size_t memory_bytes = 0;
   std::size_t l2_bytes = 0;
   std::size_t shared_bytes = 0;  ///< the most that a block may have
+  int barriers = 1;              ///< of a block, at which some of its threads meet without the others
   std::string runtime;           ///< "CUDA 13.0, /usr/lib/x86_64-linux-gnu/libcuda.so.1"
 };
 
@@ -38,7 +39,8 @@ struct Kernel {
 struct LaunchShape {
   unsigned blocks_x = 1;
   unsigned blocks_y = 1;
-  unsigned threads = 1;
+  unsigned threads = 1;    ///< of a row; whole warps where there are several rows
+  unsigned threads_y = 1;  ///< rows of threads: at most one less than a block has barriers
   unsigned shared_bytes = 0;
 };
 

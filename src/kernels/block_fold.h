@@ -1,4 +1,4 @@
-// Sums and maxima over the threads of a block.
+// Sums and maxima over the threads of a block, or of each of its rows of threads.
 #pragma once
 
 #include <cmath>
@@ -7,9 +7,9 @@
 
 namespace octet::kernels {
 
-/// Puts together what the threads of a block have, for all of them. One fold after the other uses the two halves of
-/// `parts` in turn, so that one barrier each does: who still reads the last one's parts is past that by the time its
-/// half is written again.
+/// Puts together what the threads that share thread_index_y() have, for all of them. One fold after the other uses the
+/// two halves of `parts` in turn, so that one barrier each does: who still reads the last one's parts is past that by
+/// the time its half is written again.
 template <typename T>
 class BlockFold {
  public:
@@ -17,7 +17,7 @@ class BlockFold {
 
   OCTET_DEVICE explicit BlockFold(T (&parts)[kParts]) : parts_(parts) {}
 
-  /// Added in an order that depends on the block's size alone.
+  /// Added in an order that depends on thread_count() alone.
   OCTET_DEVICE T sum(T x) {
     return fold(x, T{}, [](T a, T b) { return a + b; });
   }
@@ -41,13 +41,13 @@ class BlockFold {
   /// `nothing` is what leaves any x as it is.
   template <typename Combine>
   OCTET_DEVICE T fold(T x, T nothing, Combine combine) {
-    T* parts = parts_ + turn_;
+    const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
+    T* parts = parts_ + turn_ + thread_index_y() * warps;  // not kept: registers are few
     turn_ ^= kParts / 2;
     x = across_warp(x, combine);
     const int lane = thread_index() % kWarpSize;
     if (lane == 0) parts[thread_index() / kWarpSize] = x;
-    sync_block();
-    const int warps = (thread_count() + kWarpSize - 1) / kWarpSize;
+    sync_row();
     return across_warp(lane < warps ? parts[lane] : nothing, combine);
   }
   template <typename Combine>

@@ -13,12 +13,12 @@ OCTET_DEVICE void quantize_rows(const QuantizeRows& a) {
   const RowPlace<V> place{a.cols, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
   const RowAhead<V> next(a.ahead, place, 1);
-  next.ask(a.x + block_index() * Index{a.cols}, place, block_index() < a.rows);
-  for (Index r = block_index(); r < a.rows; r += block_count()) {
+  next.ask(a.x + first_row() * a.cols, place, first_row() < a.rows);
+  for (Index r = first_row(); r < a.rows; r += row_step()) {
     RowVectors<V> x;
     finish_copies();
     next.take(a.x + r * a.cols, place, x);
-    next.ask(a.x + (r + block_count()) * a.cols, place, r + block_count() < a.rows);
+    next.ask(a.x + (r + row_step()) * a.cols, place, r + row_step() < a.rows);
     leave_row<F, V>(a.measured, x, place, r, columns, maxima);
     if (a.measured.codes == nullptr && a.measured.row_amax != nullptr) {
       const std::uint16_t amax = maxima.largest_half(x.largest());

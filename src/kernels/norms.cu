@@ -1,4 +1,4 @@
-// RMSNorm, forward and backward. A block takes row after row; a row stays in its registers, so that each operand moves
+// RMSNorm, forward and backward. A block takes row after row; a row stays in registers, so that each operand moves
 // once: 2 (x) + 2 (delta) + 2 (x_out) + 2 (y, where it is stored) + 1 (codes) bytes an element forward, 2 (dy) + 2 (x)
 // + 2 (residual) + 2 (dx) + 1 (codes) backward. Transposed codes of a y that is not stored are made of x again: 2 (x) +
 // 1 (codes) bytes.
@@ -23,14 +23,14 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     next_x.ask(a.x + r * a.dim, place, r < a.rows);
     next_delta.ask(a.delta + r * a.dim, place, r < a.rows);
   };
-  ask(block_index());
-  for (Index r = block_index(); r < a.rows; r += block_count()) {
+  ask(first_row());
+  for (Index r = first_row(); r < a.rows; r += row_step()) {
     RowVectors<V> x;
     RowVectors<V> delta;
     finish_copies();
     next_x.take(a.x + r * a.dim, place, x);
     if (a.delta != nullptr) next_delta.take(a.delta + r * a.dim, place, delta);
-    ask(r + block_count());
+    ask(r + row_step());
     if (a.delta != nullptr) {
 #pragma unroll
       for (int i = 0; i < 8 * V; i += 2) x.set_pair(i, x.at(i) + delta.at(i), x.at(i + 1) + delta.at(i + 1));

@@ -10,11 +10,13 @@
 // OCTET_E4M3, OCTET_E5M2         names of the two FP8 formats that the device multiplies, for kernels' names and
 // templates dynamic_shared()               as much of it as the launch asked for, at a multiple of 16 bytes
 // thread_index(), block_index(), block_index_y(), thread_count(), block_count(), block_count_y()
+// thread_index_y(), thread_count_y()  rows of threads that a block works with side by side: warps lie in one of them
 // await_previous_kernels()       first of all in each kernel: lets the kernel after this one take its place on the
 // device
 //                                early, and waits until those before are done and what they wrote can be read
 // sync_block()                   a barrier of the block's threads, ordering shared memory
-// block_any(x)                   the same, and whether x is true in any thread
+// sync_row()                     the same of the threads that share thread_index_y()
+// block_any(x)                   a barrier of the block's threads, and whether x is true in any
 // shuffle_xor(x, mask)           x of the thread of this warp whose index differs by `mask`
 // warp_mask(x)                   a bit for each thread of this warp: where x is true
 // count_bits(mask)               how many bits of a warp's mask are set
@@ -30,6 +32,8 @@
 // exp2_fast(x)                   2^x to two ulps; below the smallest normal float it is zero
 // begin_copy<bytes>(shared, from, there)  4 or 16 bytes from device memory, or zeros; done after finish_copies() for
 //                                this thread, and after a barrier that follows it for all
+// end_copy_group()               copies that this thread began since the last one are a group
+// finish_older_copies<groups>()  the same as finish_copies() of all but the last `groups` groups
 // LeftFactor, RightFactor, Tile  a warp's share of 16 x 16 factors and results: multiply_add, load_left, load_right,
 //                                load_transposed_right, as_left, store_tile; Tile says which element is where
 #pragma once

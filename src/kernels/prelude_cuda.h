@@ -35,6 +35,12 @@ OCTET_DEVICE int thread_index() {
 OCTET_DEVICE int thread_count() {
   return static_cast<int>(blockDim.x);
 }
+OCTET_DEVICE int thread_index_y() {  // from one lane, which tells the compiler that a warp has one
+  return __shfl_sync(0xFFFF'FFFFU, static_cast<int>(threadIdx.y), 0);
+}
+OCTET_DEVICE int thread_count_y() {
+  return static_cast<int>(blockDim.y);
+}
 OCTET_DEVICE int block_index() {
   return static_cast<int>(blockIdx.x);
 }
@@ -53,6 +59,10 @@ OCTET_DEVICE void await_previous_kernels() {
 }
 OCTET_DEVICE void sync_block() {
   __syncthreads();
+}
+OCTET_DEVICE void sync_row() {  // the first of a block's sixteen barriers is sync_block()'s
+  const int threads = (thread_count() + kWarpSize - 1) / kWarpSize * kWarpSize;
+  asm volatile("barrier.sync %0, %1;" ::"r"(1 + thread_index_y()), "r"(threads) : "memory");
 }
 OCTET_DEVICE bool block_any(bool x) {
   return __syncthreads_or(x ? 1 : 0) != 0;
@@ -156,6 +166,13 @@ OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {
 }
 OCTET_DEVICE void finish_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
+}
+OCTET_DEVICE void end_copy_group() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int Groups>
+OCTET_DEVICE void finish_older_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
 
 // ---- the matrix unit ------------------------------------------------------------------------------------------------

@@ -33,19 +33,22 @@ struct Angles {
 
 // ---- rows in registers ----------------------------------------------------------------------------------------------
 
-/// Turns a thread's vectors of one row of the block after the other. A warp holds whole heads, a power of two of
+/// Turns a thread's vectors of one of its rows after the other. A warp holds whole heads, a power of two of
 /// vectors each: what a thread's elements are paired with lies with one other thread of its warp, and all of its
 /// vectors have the same place in their heads.
 class Turning {
  public:
-  /// Of the block's first row.
+  /// Of the first row.
   OCTET_DEVICE explicit Turning(const Rope& a)
-      : a_(a), apart_(a.half / 8), position_(block_index() % a.seq_len), step_(block_count() % a.seq_len) {
+      : a_(a),
+        apart_(a.half / 8),
+        position_(static_cast<int>(first_row() % a.seq_len)),
+        step_(static_cast<int>(row_step() % a.seq_len)) {
     const bool first_half = (thread_index() & apart_) == 0;
     flip_ = first_half == (a.direction > 0) ? 0x8000'8000U : 0U;
   }
 
-  /// From the block's row to its next.
+  /// From a row to the next.
   OCTET_DEVICE void advance() {
     position_ += step_;
     if (position_ >= a_.seq_len) position_ -= a_.seq_len;
@@ -80,12 +83,12 @@ class Turning {
   const Rope& a_;
   int apart_;           // vectors between the elements of a pair, and threads between those that hold them
   int position_;        // of the row, in its sequence
-  int step_;            // between rows of the block, modulo the sequence
+  int step_;            // between rows, modulo the sequence
   std::uint32_t flip_;  // the signs of two elements, where this thread's half of a head is turned by minus the sine
   Angles angles_;
 };
 
-/// The next row and its angles are under way while a block works on one. What is rotated is written again.
+/// The next row and its angles are under way while a row is worked on. What is rotated is written again.
 template <fp8::Format F, int V>
 OCTET_DEVICE void rope_rows(const Rope& a) {
   OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
@@ -94,16 +97,16 @@ OCTET_DEVICE void rope_rows(const Rope& a) {
   const RowPlace<V> rotated{a.heads * 2 * a.half, true};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
   const RowAhead<V> next(a.ahead, place, 1);
-  next.ask(a.qkv + block_index() * a.row_stride, place, block_index() < a.rows);
+  next.ask(a.qkv + first_row() * a.row_stride, place, first_row() < a.rows);
   Turning turning(a);
-  turning.load();
-  for (Index r = block_index(); r < a.rows; r += block_count()) {
+  if (first_row() < a.rows) turning.load();
+  for (Index r = first_row(); r < a.rows; r += row_step()) {
     bf16* row = a.qkv + r * a.row_stride;
-    const bool another = r + block_count() < a.rows;
+    const bool another = r + row_step() < a.rows;
     RowVectors<V> x;
     finish_copies();
     next.take(row, place, x);
-    next.ask(row + block_count() * a.row_stride, place, another);
+    next.ask(row + row_step() * a.row_stride, place, another);
     turning.turn_row(x, rotated);
     if (another) turning.advance();  // else the table may end here
     turning.load();

@@ -1,10 +1,27 @@
-// A row of bf16 in a block's registers: thread t holds vectors t, t + threads, t + 2 threads, ... of eight elements.
-// Rows whose length is no multiple of eight, or whose memory is not aligned for it, are moved element by element.
+// A row of bf16 in a block's registers: thread t holds vectors t, t + threads, t + 2 threads, ... of eight elements. A
+// block may work on several rows side by side, each with its own thread_index_y() and at its own pace. Rows whose
+// length is no multiple of eight, or whose memory is not aligned for it, are moved element by element.
 #pragma once
 
+#include "kernels/eight.h"
 #include "kernels/prelude.h"
 
 namespace octet::kernels {
+
+/// The first of this thread's rows, and how far apart they are: what is left for the last round is spread over all
+/// blocks.
+OCTET_DEVICE Index first_row() {
+  return Index{thread_index_y()} * block_count() + block_index();
+}
+OCTET_DEVICE Index row_step() {
+  return Index{block_count()} * thread_count_y();
+}
+
+/// Part `part` of dynamic shared memory: parts hold V vectors of each of the block's threads.
+template <int V>
+OCTET_DEVICE Vector* shared_part(int part, int thread_row) {
+  return static_cast<Vector*>(dynamic_shared()) + (part * thread_count_y() + thread_row) * V * thread_count();
+}
 
 /// Where a thread's vectors lie in rows of `cols` elements.
 template <int V>
@@ -118,7 +135,7 @@ struct RowAhead {
   Vector* slots;  // [V, threads]; null without room
 
   OCTET_DEVICE RowAhead(bool wanted, const RowPlace<V>& place, int part)
-      : slots(wanted && place.aligned ? static_cast<Vector*>(dynamic_shared()) + part * V * thread_count() : nullptr) {}
+      : slots(wanted && place.aligned ? shared_part<V>(part, thread_index_y()) : nullptr) {}
 
   [[nodiscard]] OCTET_DEVICE Vector& own(int v) const { return slots[v * thread_count() + thread_index()]; }
 
@@ -136,13 +153,13 @@ struct RowAhead {
   }
 };
 
-/// Sums over the rows that a block goes through, in their order, of a number an element: in shared memory, twice as
-/// much as a row of bf16 takes, from `part` on. In registers they would leave no room for the row.
+/// Sums over the rows that a block goes through one by one, in their order, of a number an element: in shared memory,
+/// twice as much as a row of bf16 takes, from `part` on. In registers they would leave no room for the row.
 template <int V>
 struct ColumnSum {
   Vector* sums;  // [2 V, threads]: four floats each
 
-  OCTET_DEVICE explicit ColumnSum(int part) : sums(static_cast<Vector*>(dynamic_shared()) + part * V * thread_count()) {
+  OCTET_DEVICE explicit ColumnSum(int part) : sums(shared_part<V>(part, 0)) {
 #pragma unroll
     for (int h = 0; h < 2 * V; ++h) own(h) = Vector{};
   }
@@ -183,15 +200,16 @@ struct ColumnSum {
   }
 };
 
-/// Column maxima of the rows that a block goes through. Each block leaves its own row of partials [blocks, cols]; a
-/// second launch takes the largest of them. They lie in shared memory, each thread's own where nobody else looks: held
+/// Column maxima of the rows that a block goes through. Each block leaves one row of partials [blocks, cols]; a second
+/// launch takes the largest of them. They lie in shared memory, each thread's own where nobody else looks: held
 /// in registers they would halve the blocks that a multiprocessor runs. `part` tells rows of one kernel apart.
 template <int V>
 struct ColumnFold {
-  Vector* maxima;  // [V, threads]; null where they are not wanted
+  int part;
+  Vector* maxima;  // [V, threads] of this row of threads; null where they are not wanted
 
-  OCTET_DEVICE explicit ColumnFold(bool wanted, int part = 0)
-      : maxima(wanted ? static_cast<Vector*>(dynamic_shared()) + part * V * thread_count() : nullptr) {
+  OCTET_DEVICE explicit ColumnFold(bool wanted, int of_part = 0)
+      : part(of_part), maxima(wanted ? shared_part<V>(of_part, thread_index_y()) : nullptr) {
     if (!wanted) return;
 #pragma unroll
     for (int v = 0; v < V; ++v) own(v) = Vector{};
@@ -214,13 +232,28 @@ struct ColumnFold {
     }
   }
 
-  /// partials [blocks, cols]: this block's row of them, from column `first` on.
+  /// partials [blocks, cols]: this block's row of them, from column `first` on, of all that it worked on side by side.
+  /// For all of the block's threads, each row of which folds some of the vectors.
   OCTET_DEVICE void store(bf16* partials, Index cols, int first, const RowPlace<V>& place) const {
     if (maxima == nullptr) return;
-    RowVectors<V> row;
+    sync_block();
+    bf16* to = partials + block_index() * cols + first;
+#pragma unroll 1
+    for (int v = thread_index_y(); v < V; v += thread_count_y()) {
+      Vector largest{};
+#pragma unroll 1
+      for (int y = 0; y < thread_count_y(); ++y) {
+        const Vector& other = shared_part<V>(part, y)[v * thread_count() + thread_index()];
 #pragma unroll
-    for (int v = 0; v < V; ++v) row.vectors[v] = own(v);
-    row.store(partials + block_index() * cols + first, place);
+        for (int w = 0; w < 4; ++w) largest.words[w] = max_u16x2(largest.words[w], other.words[w]);
+      }
+      const int column = place.column(v);
+      if (!place.aligned) {
+        store_some(to + column, place.cols - column, largest);
+      } else if (column < place.cols) {
+        store_16_bytes(to + column, largest);
+      }
+    }
   }
 };
 

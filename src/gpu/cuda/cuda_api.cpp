@@ -167,6 +167,7 @@ DeviceFacts facts_of(const CudaApi& api, int index) {
           .memory_bytes = memory,
           .l2_bytes = static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)),
           .shared_bytes = static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)),
+          .barriers = 16,  // of every architecture; no attribute says so
           .runtime = fmt::format("CUDA {}, {}", driver_version(api), api.library.path())};
 }
 

@@ -152,7 +152,7 @@ class CudaDriver final : public Driver {
     config.gridDimY = shape.blocks_y;
     config.gridDimZ = 1;
     config.blockDimX = shape.threads;
-    config.blockDimY = 1;
+    config.blockDimY = shape.threads_y;
     config.blockDimZ = 1;
     config.sharedMemBytes = shape.shared_bytes;
     config.hStream = stream();

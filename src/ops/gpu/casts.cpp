@@ -9,7 +9,8 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr std::array<RowTile, 3> kRowTiles{{{1024, 1, 2048}, {8192, 2, 1280}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 4> kRowTiles{
+    {{1024, 1, 1280, 256}, {4096, 4, 1024, 512}, {8192, 2, 1280}, {kLongestRow, 4, 1024}}};
 
 /// Where one scale serves a whole tensor, it is made beforehand. The kernel makes others itself.
 struct TensorScales {

@@ -50,15 +50,20 @@ RowLaunch row_launch(const Device& device, const RowWork& work) {
   }
   const Index per_thread = 8 * tile->vectors;
   const unsigned threads = threads_for(device, (work.cols + per_thread - 1) / per_thread, 1024);
-  const unsigned resident = std::max(1U, tile->resident_threads / threads);
-  const unsigned part = threads * static_cast<unsigned>(tile->vectors) * 16;
+  // Side by side in a block: not so many that multiprocessors go without.
+  const Index most_rows = std::min<Index>(gpu(device).barriers() - 1, work.rows / gpu(device).multiprocessors());
+  const auto rows =
+      static_cast<unsigned>(std::clamp<Index>(tile->block_threads / threads, 1, std::max<Index>(1, most_rows)));
+  const unsigned resident = std::max(1U, tile->resident_threads / (threads * rows));
+  const unsigned part = threads * rows * static_cast<unsigned>(tile->vectors) * 16;
   const unsigned with_rows_ahead = static_cast<unsigned>(work.column_folds + work.rows_ahead) * part;
   const bool ahead =
       work.rows_ahead > 0 && resident * (with_rows_ahead + kReservedShared) <= gpu(device).shared_bytes();
   const Index most = Index{gpu(device).multiprocessors()} * resident;
   return {tile->vectors,
-          {.blocks_x = static_cast<unsigned>(std::min(work.rows, most)),
+          {.blocks_x = static_cast<unsigned>(std::min(Index{blocks_for(work.rows, rows)}, most)),
            .threads = threads,
+           .threads_y = rows,
            .shared_bytes = ahead ? with_rows_ahead : static_cast<unsigned>(work.column_folds) * part},
           ahead};
 }

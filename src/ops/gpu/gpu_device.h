@@ -72,6 +72,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
   [[nodiscard]] int warp_size() const { return driver_->facts().warp_size; }
   [[nodiscard]] std::size_t shared_bytes() const { return driver_->facts().shared_bytes; }
+  [[nodiscard]] int barriers() const { return driver_->facts().barriers; }
 
   /// The vendor's attention; null where own kernels do all of it.
   [[nodiscard]] octet::gpu::AttentionLibrary* attention() const { return attention_.library.get(); }
@@ -101,11 +102,14 @@ class GpuDevice final : public Device {
 }
 
 /// How a row kernel holds rows up to a length: vectors of eight elements a thread, from which the threads of a block
-/// follow, and how many threads a multiprocessor then runs, by the registers of that instance.
+/// follow, and how many threads a multiprocessor then runs, by the registers of that instance. Each block leaves a row
+/// of column maxima, so that the fewer there are, the better: where `block_threads` has room for several rows, and the
+/// device for their barriers, a block takes them side by side, if the kernel can.
 struct RowTile {
   Index cols_at_most;
   int vectors;
   unsigned resident_threads;
+  unsigned block_threads = 0;
 };
 
 /// The longest row that a block holds.

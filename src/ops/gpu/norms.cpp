@@ -9,7 +9,8 @@
 namespace octet::ops::gpu {
 namespace {
 
-constexpr std::array<RowTile, 3> kForwardTiles{{{1024, 1, 1024}, {2048, 2, 1024}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 3> kForwardTiles{
+    {{1024, 1, 1024, 512}, {2048, 2, 1024, 512}, {kLongestRow, 4, 1024, 512}}};
 constexpr std::array<RowTile, 3> kBackwardTiles{{{4096, 2, 768}, {8192, 1, 1024}, {kLongestRow, 4, 1024}}};
 
 struct ForwardPlan {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<RowTile, 3> kTiles{{{1024, 1, 1024}, {2048, 2, 1152}, {kLongestRow, 4, 1024}}};
 /// Fewer blocks, as each leaves a row of column maxima.
-constexpr std::array<RowTile, 3> kMeasuredTiles{{{1024, 1, 1024}, {6144, 2, 1152}, {kLongestRow, 4, 1024}}};
+constexpr std::array<RowTile, 2> kMeasuredTiles{{{1024, 1, 1024, 1024}, {kLongestRow, 4, 1024, 1024}}};
 
 /// Columns that the op reads.
 Index read_cols(const Rope& op) {
@@ -34,11 +34,12 @@ struct Plan {
 };
 
 Plan plan(const Device& device, const Rope& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(device, {.rows = op.rows,
-                                               .cols = read_cols(op),
-                                               .tiles = op.reads_whole_rows() ? kMeasuredTiles : kTiles,
-                                               .column_folds = 1,
-                                               .rows_ahead = 1});
+  const RowLaunch launch =
+      row_launch(device, {.rows = op.rows,
+                          .cols = read_cols(op),
+                          .tiles = op.reads_whole_rows() ? std::span<const RowTile>(kMeasuredTiles) : kTiles,
+                          .column_folds = 1,
+                          .rows_ahead = 1});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.row_stride)};
 }
 

@@ -55,7 +55,9 @@ inline constexpr auto kThoroughCastCases = cast_cases(kThoroughCastShapes);
 template <>
 struct OpCheck<QuantizeRows> {
   static constexpr auto kCases = join(kCastCases, kLargeCastCases);
-  static constexpr auto kThoroughCases = kThoroughCastCases;
+  /// Also more rows than all blocks of a GPU hold side by side.
+  static constexpr auto kThoroughCases =
+      join(kThoroughCastCases, std::to_array<CastCase>({{1101, 4096, fp8::Format::e4m3fn, true, Content::ordinary}}));
   static void run(Trial& trial, const CastCase& c);
 };
 
