@@ -21,9 +21,10 @@ struct DeviceFacts {
   int warp_size = 0;
   std::size_t memory_bytes = 0;
   std::size_t l2_bytes = 0;
-  std::size_t shared_bytes = 0;  ///< the most that a block may have
-  int barriers = 1;              ///< of a block, at which some of its threads meet without the others
-  std::string runtime;           ///< "CUDA 13.0, /usr/lib/x86_64-linux-gnu/libcuda.so.1"
+  std::size_t shared_bytes = 0;    ///< the most that a block may have
+  int barriers = 1;                ///< of a block, at which some of its threads meet without the others
+  bool copies_run_beside = false;  ///< kernels' copies to shared memory, while their threads go on
+  std::string runtime;             ///< "CUDA 13.0, /usr/lib/x86_64-linux-gnu/libcuda.so.1"
 };
 
 struct DeviceMemory {

@@ -94,7 +94,7 @@ OCTET_DEVICE void fill(float (&factors)[Tile::kRows], float factor) {
 /// each in order. Early keys come first, as the most queries see them.
 template <int Dim>
 OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
-  constexpr int kRows = backward_streamed_rows(Dim);
+  constexpr int kRows = backward_streamed_rows(Dim, kSharedBytes);
   constexpr int kTiles = kRows / 16;
   constexpr int kCols = summed_cols(Dim);
   const AttentionSizes& sizes = a.sizes;
@@ -183,7 +183,7 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
 /// dq of 64 queries of one head, over the keys in order. The last queries come first, as they see the most keys.
 template <int Dim>
 OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
-  constexpr int kRows = backward_streamed_rows(Dim);
+  constexpr int kRows = backward_streamed_rows(Dim, kSharedBytes);
   constexpr int kTiles = kRows / 16;
   const AttentionSizes& sizes = a.sizes;
   const int blocks = owned_blocks(sizes);

@@ -11,12 +11,13 @@ inline constexpr int kOwnedRows = 16 * kAttentionWarps;
 inline constexpr int kLongestHead = 256;
 
 /// Rows of the other side that are fetched at once, for heads of up to `dim` elements: what leaves registers for the
-/// sums of an owned row.
+/// sums of an owned row and, in backward, fits into a block's shared memory of `shared_bytes`.
 constexpr int forward_streamed_rows() {
   return kOwnedRows;
 }
-constexpr int backward_streamed_rows(int dim) {
-  return dim > 64 ? 32 : 64;
+constexpr int backward_streamed_rows(int dim, int shared_bytes) {
+  if (dim <= 64) return 64;
+  return shared_bytes < 96 * 1024 ? 16 : 32;
 }
 
 /// Columns of dk and dv that one block sums; where heads are longer, several blocks share their keys.
@@ -37,9 +38,10 @@ constexpr int forward_shared_bytes(int dim) {
 }
 
 /// Both sides' pairs of rows, the streamed ones twice, and lse and delta of streamed queries, in f32.
-constexpr int backward_shared_bytes(int dim) {
-  const int rows = 2 * kOwnedRows + 4 * backward_streamed_rows(dim);
-  return rows * shared_pitch(dim) * kBytesPerElement + 2 * 2 * backward_streamed_rows(dim) * 4;
+constexpr int backward_shared_bytes(int dim, int shared_bytes) {
+  const int streamed = backward_streamed_rows(dim, shared_bytes);
+  const int rows = 2 * kOwnedRows + 4 * streamed;
+  return rows * shared_pitch(dim) * kBytesPerElement + 2 * 2 * streamed * 4;
 }
 
 }  // namespace octet::kernels

@@ -126,7 +126,7 @@ struct OperandsAhead {
   Vector dy[4][kTileThreads];
 
   OCTET_DEVICE void ask(const SwigluBackwardCast& a, const TilePart& part, int r) {
-    if (!a.aligned) return;
+    if (!kCopiesRunBeside || !a.aligned) return;
     const bool there = part.has(r, a.rows, a.dim);
     const bf16* from = a.gate_up + (part.row + r) * 2 * a.dim + part.col;
     begin_copy<16>(&gate[r][thread_index()], from, there);
@@ -139,9 +139,9 @@ struct OperandsAhead {
 struct EightOperands {
   Vector gate, up, dy;
 
-  /// Of row r of a thread's part, which was asked for; rows that are not aligned are read now.
+  /// Of row r of a thread's part, which was asked for; rows that were not are read now.
   OCTET_DEVICE EightOperands(const SwigluBackwardCast& a, const OperandsAhead& ahead, const TilePart& part, int r) {
-    if (a.aligned) {
+    if (kCopiesRunBeside && a.aligned) {
       gate = ahead.gate[r][thread_index()];
       up = ahead.up[r][thread_index()];
       dy = ahead.dy[r][thread_index()];
@@ -149,9 +149,13 @@ struct EightOperands {
     }
     const int count = part.has(r, a.rows, a.dim) ? a.dim - part.col : 0;
     const bf16* from = a.gate_up + (part.row + r) * 2 * a.dim + part.col;
-    gate = load_some(from, count);
-    up = load_some(from + a.dim, count);
-    dy = load_some(a.dy + (part.row + r) * a.dim + part.col, count);
+    const auto load = [&](const bf16* eight) {
+      if (!a.aligned) return load_some(eight, count);
+      return count > 0 ? load_16_bytes<Vector>(eight) : Vector{};
+    };
+    gate = load(from);
+    up = load(from + a.dim);
+    dy = load(a.dy + (part.row + r) * a.dim + part.col);
   }
 
   /// Rounded to bf16, as `backward` and `forward` round them.

@@ -2,6 +2,7 @@
 // vendor files knows which of the two compiles it.
 //
 // kWarpSize                      threads that exchange registers: 32 or 64
+// kSharedBytes                   of memory that a block may have
 // OCTET_KERNEL(threads)          marks a kernel of at most `threads` threads a block
 // OCTET_DENSE_KERNEL(threads, blocks)  the same, with registers for `blocks` blocks a multiprocessor
 // OCTET_ARGUMENTS(Struct)        the type of a kernel's one parameter
@@ -34,6 +35,7 @@
 //                                this thread, and after a barrier that follows it for all
 // end_copy_group()               copies that this thread began since the last one are a group
 // finish_older_copies<groups>()  the same as finish_copies() of all but the last `groups` groups
+// kCopiesRunBeside               whether the threads go on meanwhile
 // LeftFactor, RightFactor, Tile  a warp's share of 16 x 16 factors and results: multiply_add, load_left, load_right,
 //                                load_transposed_right, as_left, store_tile; Tile says which element is where
 #pragma once

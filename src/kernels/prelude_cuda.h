@@ -23,6 +23,7 @@
 namespace octet::kernels {
 
 inline constexpr int kWarpSize = 32;
+inline constexpr int kSharedBytes = 227 * 1024;
 
 template <typename T>
 OCTET_DEVICE const T& in_place(const T& arguments) {
@@ -151,6 +152,8 @@ OCTET_DEVICE float exp2_fast(float x) {
 OCTET_DEVICE std::uint32_t shared_address(const void* shared) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
 }
+
+inline constexpr bool kCopiesRunBeside = true;
 
 template <int Bytes>
 OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {

@@ -50,6 +50,11 @@ OCTET_DEVICE float log2f(float x) {
 namespace octet::kernels {
 
 inline constexpr int kWarpSize = 64;
+#if defined(__gfx942__)
+inline constexpr int kSharedBytes = 64 * 1024;
+#else
+inline constexpr int kSharedBytes = 160 * 1024;
+#endif
 
 /// A machine's vectors, which builtins take and give.
 using Words2 = std::uint32_t __attribute__((ext_vector_type(2)));
@@ -67,6 +72,13 @@ OCTET_DEVICE const T& in_place(const T& /*arguments*/) {
 
 OCTET_DEVICE int thread_index() {
   return static_cast<int>(__builtin_amdgcn_workitem_id_x());
+}
+/// Rows of threads share a block only where each can wait for itself alone, which CDNA's barriers cannot.
+OCTET_DEVICE int thread_index_y() {
+  return 0;
+}
+OCTET_DEVICE int thread_count_y() {
+  return 1;
 }
 OCTET_DEVICE int thread_count() {
   return static_cast<int>(__builtin_amdgcn_workgroup_size_x());
@@ -99,6 +111,9 @@ OCTET_DEVICE void sync_block() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+OCTET_DEVICE void sync_row() {
+  sync_block();
 }
 OCTET_DEVICE bool block_any(bool x) {
   OCTET_SHARED static std::uint32_t found;
@@ -217,6 +232,8 @@ OCTET_DEVICE std::uint16_t encode_pair(float low, float high) {
 
 // ---- copies to shared memory ----------------------------------------------------------------------------------------
 
+inline constexpr bool kCopiesRunBeside = false;
+
 /// Through registers: what the compiler moves apart of loads and stores overlaps.
 template <int Bytes>
 OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {
@@ -228,6 +245,9 @@ OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {
   }
 }
 OCTET_DEVICE void finish_copies() {}
+OCTET_DEVICE void end_copy_group() {}
+template <int Groups>
+OCTET_DEVICE void finish_older_copies() {}
 
 // ---- the matrix unit ------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ TEST_P(HipOps, AgreeWithTheOracle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, HipOps, testing::Values("gfx942", "gfx950"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& processor) { return std::string(processor.param); });
 
 }  // namespace
 }  // namespace octet::test

@@ -27,7 +27,7 @@ TEST_P(HipTraining, TenStepsAreTheCpus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, HipTraining, testing::Values("gfx942", "gfx950"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& processor) { return std::string(processor.param); });
 
 }  // namespace
 }  // namespace octet::test

@@ -168,6 +168,7 @@ DeviceFacts facts_of(const CudaApi& api, int index) {
           .l2_bytes = static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)),
           .shared_bytes = static_cast<std::size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)),
           .barriers = 16,  // of every architecture; no attribute says so
+          .copies_run_beside = true,
           .runtime = fmt::format("CUDA {}, {}", driver_version(api), api.library.path())};
 }
 

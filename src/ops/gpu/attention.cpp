@@ -85,6 +85,10 @@ LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, int
           .shared_bytes = static_cast<unsigned>(shared_bytes)};
 }
 
+int block_memory(const Device& device) {
+  return static_cast<int>(gpu(device).shared_bytes());
+}
+
 Index ceil_divide(Index a, Index b) {
   return (a + b - 1) / b;
 }
@@ -102,20 +106,22 @@ Index plain_blocks(const AttentionShape& shape, Index heads) {
 void run_own_forward(const Device& device, const AttentionForward& op) {
   const AttentionShape& shape = op.shape;
   const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, sizes_of(shape, op.scale)};
-  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out)) {
+  const int bytes = kernels::forward_shared_bytes(instance(shape.head_dim));
+  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out) || bytes > block_memory(device)) {
     const LaunchShape launch = launch_shape(device, plain_blocks(shape, shape.heads), 1, 0);
     return gpu(device).launch("attention_forward_plain", launch, arguments);
   }
-  const int dim = instance(shape.head_dim);
-  const LaunchShape launch =
-      launch_shape(device, tiled_blocks(shape, shape.heads), 1, kernels::forward_shared_bytes(dim));
-  gpu(device).launch("attention_forward_" + std::to_string(dim), launch, arguments);
+  const LaunchShape launch = launch_shape(device, tiled_blocks(shape, shape.heads), 1, bytes);
+  gpu(device).launch("attention_forward_" + std::to_string(instance(shape.head_dim)), launch, arguments);
 }
 
 /// Launches that need delta, the scratch of own kernels: f32 [B, H, S].
 void run_own_backward(const Device& device, const AttentionBackward& op, float* delta) {
   const AttentionShape& shape = op.shape;
-  const bool tiled = has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv);
+  const int dim = instance(shape.head_dim);
+  const int bytes = kernels::backward_shared_bytes(dim, block_memory(device));
+  const bool tiled =
+      has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv) && bytes <= block_memory(device);
   const kernels::AttentionBackward arguments{op.qkv, op.out, op.dout, op.lse, delta, op.dqkv, sizes_of(shape, op.scale),
                                              tiled};
   const Index warp_size = gpu(device).driver().facts().warp_size;
@@ -131,14 +137,12 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
                        arguments);
     return;
   }
-  const int dim = instance(shape.head_dim);
   const std::string suffix = "_" + std::to_string(dim);
-  const int shared_bytes = kernels::backward_shared_bytes(dim);
   const Index parts = ceil_divide(shape.head_dim, kernels::summed_cols(dim));
   gpu(device).launch("attention_backward_keys" + suffix,
-                     launch_shape(device, tiled_blocks(shape, shape.kv_heads), parts, shared_bytes), arguments);
+                     launch_shape(device, tiled_blocks(shape, shape.kv_heads), parts, bytes), arguments);
   gpu(device).launch("attention_backward_queries" + suffix,
-                     launch_shape(device, tiled_blocks(shape, shape.heads), 1, shared_bytes), arguments);
+                     launch_shape(device, tiled_blocks(shape, shape.heads), 1, bytes), arguments);
 }
 
 }  // namespace

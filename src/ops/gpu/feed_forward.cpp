@@ -70,7 +70,8 @@ void swiglu_backward(Device& device, const SwigluBackward& op, Workspace workspa
 
 void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspace) {
   constexpr unsigned kOperandsAhead = 3 * kTileRows * kTileCols * sizeof(bf16);
-  const TileLaunch launch = tile_launch(op.rows, op.dim, kOperandsAhead);
+  const bool ahead = gpu(device).driver().facts().copies_run_beside;
+  const TileLaunch launch = tile_launch(op.rows, op.dim, ahead ? kOperandsAhead : 0);
   const ColumnCodes& codes = op.transposed;
   const ColumnCodes& y = op.activated;
   check(!y.wanted || y.rule.format() == codes.rule.format(), "one format for all codes");
