@@ -70,10 +70,11 @@ kernels::AttentionSizes sizes_of(const AttentionShape& shape, float scale) {
           scale};
 }
 
-/// The instance for heads of that many elements: see kernels/attention.h.
+/// The instance for heads of that many elements, the last for longer ones, which no instance takes: see
+/// kernels/attention.h.
 int instance(Index head_dim) {
-  constexpr std::array<int, 4> kInstances{32, 64, 128, 256};
-  return *std::find_if(kInstances.begin(), kInstances.end(), [&](int dim) { return head_dim <= dim; });
+  constexpr std::array<int, 4> kInstances{32, 64, 128, kernels::kLongestHead};
+  return *std::find_if(kInstances.begin(), kInstances.end() - 1, [&](int dim) { return head_dim <= dim; });
 }
 
 LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, int shared_bytes) {
