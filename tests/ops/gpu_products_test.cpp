@@ -8,6 +8,7 @@
 
 #include "ops/gpu/entries.h"
 #include "ops/gpu/gpu_device.h"
+#include "ops/gpu/refusals.h"
 
 namespace octet::test {
 namespace {
@@ -83,7 +84,7 @@ TEST(GpuProducts, RowsAreFilledUpToSixteens) {
                        .d_dtype = DType::f32,
                        .accumulate = false,
                        .accumulation = ops::Accumulation::full};
-    ASSERT_EQ(ops::gpu::refuse_gemm(op), nullptr);
+    ASSERT_EQ(ops::gpu::refuse_gemm<fp8::FormatFamily::ocp>(op), nullptr);
     std::vector<std::byte> workspace(ops::gpu::gemm_workspace(device, op));
     ops::gpu::gemm(device, op, workspace);
     EXPECT_EQ(seen.rows, (m + 15) / 16 * 16);
@@ -100,12 +101,12 @@ TEST(GpuProducts, WhatIsAddedToIsNotFilledUp) {
   op.a.axis = op.b.axis = ops::ScaleAxis::row;
   op.m = 1;
   op.n = op.k = 16;
-  EXPECT_EQ(ops::gpu::refuse_gemm(op), nullptr);
+  EXPECT_EQ(ops::gpu::refuse_gemm<fp8::FormatFamily::ocp>(op), nullptr);
   op.accumulate = true;
-  EXPECT_NE(ops::gpu::refuse_gemm(op), nullptr);
+  EXPECT_NE(ops::gpu::refuse_gemm<fp8::FormatFamily::ocp>(op), nullptr);
   op.accumulate = false;
   op.k = 24;  // the tokens of a weight's gradient
-  EXPECT_NE(ops::gpu::refuse_gemm(op), nullptr);
+  EXPECT_NE(ops::gpu::refuse_gemm<fp8::FormatFamily::ocp>(op), nullptr);
 }
 
 }  // namespace
