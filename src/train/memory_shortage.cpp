@@ -41,9 +41,8 @@ void check_memory(const Engine& engine, const Config& config) {
       fitting ? fmt::format("{} would take {:.2f} GiB", options_of(*fitting, config), gib(fitting->bytes + workspace))
               : "no setting makes it fit: choose a smaller model or a larger GPU";
   throw UserError(
-      "the plan takes {:.2f} GiB, and {:.2f} GiB are free on {} (nvidia-smi shows what holds the rest), of which "
-      "{:.2f} "
-      "GiB are left to libraries: {}",
+      "the plan takes {:.2f} GiB, and {:.2f} GiB are free on {} (nvidia-smi or rocm-smi shows what holds the rest), of "
+      "which {:.2f} GiB are left to libraries: {}",
       gib(needed), gib(*free), engine.backend().name(), gib(std::min(*free, kLibraryReserve)), remedy);
 }
 
