@@ -11,48 +11,14 @@
 
 #include "core/dtype.h"
 #include "core/step_scalars.h"
-#include "fp8/recipe.h"
 #include "fp8/scale.h"
+#include "ops/moe_ops.h"
+#include "ops/operands.h"
 
 namespace octet::ops {
 
 /// How many partial sums a column reduction over tokens keeps: fixed, so that the bits do not depend on the threads.
 inline constexpr std::int64_t kColumnPartials = 16;
-
-// The largest magnitude (amax) of a slice is measured where its values are made and passed on as bf16, which holds it
-// exactly: whoever casts the slice later has its scale without another pass. A NaN is the largest of all.
-
-/// Where a producer leaves FP8 codes of its bf16 output [rows, cols], one scale per row. Unused where codes is null.
-struct RowCodes {
-  std::uint8_t* codes = nullptr;   // [rows, cols] bytes of the rule's format
-  float* scale_inverse = nullptr;  // [rows]
-  bf16* amax = nullptr;            // [rows], optional
-  fp8::ScaleRule rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
-  bool wanted = false;  // set in plans too, where pointers are null
-
-  [[nodiscard]] double bytes(std::int64_t rows, std::int64_t cols) const {
-    return wanted ? static_cast<double>(rows * cols + rows * 4) : 0.0;
-  }
-};
-
-/// Where a producer leaves the amax of each column of its bf16 output. Unused where amax is null.
-struct ColumnMaxima {
-  bf16* amax = nullptr;  // [cols]
-  bool wanted = false;   // set in plans too
-};
-
-/// Where an op leaves transposed FP8 codes of a bf16 matrix [rows, cols], a scale for each column, whose amax is known.
-struct ColumnCodes {
-  std::uint8_t* codes = nullptr;   // [cols, rows] bytes of the rule's format
-  float* scale_inverse = nullptr;  // [cols]
-  const bf16* amax = nullptr;      // [cols]
-  fp8::ScaleRule rule = fp8::ScaleRule::of(fp8::Format::e4m3fn, true);
-  bool wanted = false;  // set in plans too
-
-  [[nodiscard]] double bytes(std::int64_t rows, std::int64_t cols) const {
-    return wanted ? static_cast<double>(rows * cols + cols * 6) : 0;
-  }
-};
 
 // ---- embedding ------------------------------------------------------------------------------------------------------
 
@@ -311,43 +277,37 @@ struct QuantizeRows {
   [[nodiscard]] double bytes() const { return static_cast<double>(rows * cols * 2) + codes.bytes(rows, cols); }
 };
 
-/// The amax of each row and of each column of x, where no producer has left them.
+/// The amax of each row and of each column of x, where no producer has left them. Of several matrices that lie one
+/// after another, as those of experts do, each has column maxima of its own.
 struct Maxima {
   static constexpr std::string_view name = "maxima";
-  const bf16* x;      // [rows, cols]
-  bf16* row_amax;     // [rows], optional
-  bf16* column_amax;  // [cols]
+  const bf16* x;      // [matrices, rows, cols]
+  bf16* row_amax;     // [matrices, rows], optional
+  bf16* column_amax;  // [matrices, cols]
   std::int64_t rows, cols;
+  std::int64_t matrices = 1;
 
   [[nodiscard]] double flops() const { return 0; }
-  [[nodiscard]] double bytes() const { return static_cast<double>((rows * cols + rows + cols) * 2); }
-};
-
-/// One layout of a cast. The scale of a row of the layout, or of all, comes from the maxima that the cast is given.
-struct CastLayout {
-  std::uint8_t* codes = nullptr;               // [outer, contraction] bytes of the rule's format
-  float* scale_inverse = nullptr;              // [outer] or [1], as `axis` says
-  fp8::ScaleAxis axis = fp8::ScaleAxis::none;  // none: this layout is not wanted
-
-  [[nodiscard]] bool wanted() const { return axis != fp8::ScaleAxis::none; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(matrices * (rows * cols + rows + cols) * 2); }
 };
 
 /// Codes of x under maxima that are known, as stored or transposed or both, in one pass over x. A product that
-/// contracts the rows finds transposed codes contiguous.
+/// contracts the rows finds transposed codes contiguous. Of several matrices each is transposed by itself.
 struct Cast {
   static constexpr std::string_view name = "cast";
-  const bf16* x;            // [rows, cols]
-  const bf16* row_amax;     // [rows]: scales of as_stored by row
-  const bf16* column_amax;  // [cols]: scales of transposed by row, and of either where one serves all
-  CastLayout as_stored;     // [rows, cols]
-  CastLayout transposed;    // [cols, rows]
+  const bf16* x;            // [matrices, rows, cols]
+  const bf16* row_amax;     // [matrices, rows]: scales of as_stored by row
+  const bf16* column_amax;  // [matrices, cols]: scales of transposed by row, and of either where one serves a matrix
+  CastLayout as_stored;     // [matrices, rows, cols]
+  CastLayout transposed;    // [matrices, cols, rows]
   fp8::ScaleRule rule;
   std::int64_t rows, cols;
+  std::int64_t matrices = 1;
 
   [[nodiscard]] double flops() const { return 0; }
   [[nodiscard]] double bytes() const {
     const int layouts = (as_stored.wanted() ? 1 : 0) + (transposed.wanted() ? 1 : 0);
-    return static_cast<double>(rows * cols * (2 + layouts) + (rows + cols) * 2);
+    return static_cast<double>(matrices * (rows * cols * (2 + layouts) + (rows + cols) * 2));
   }
 };
 
@@ -371,19 +331,6 @@ struct CastStatistics {
 };
 
 // ---- matrix product -------------------------------------------------------------------------------------------------
-
-using fp8::Accumulation;
-using fp8::ScaleAxis;
-
-/// One side of a product, seen as [outer, k]: FP8 codes are always stored that way (contiguous along k). A bf16 operand
-/// may be stored transposed, as [k, outer].
-struct GemmOperand {
-  const void* data = nullptr;
-  const float* scale_inverse = nullptr;  // [1] or [outer], as `axis` says
-  DType dtype = DType::bf16;
-  ScaleAxis axis = ScaleAxis::none;
-  bool transposed = false;
-};
 
 /// D[m, n] = A[m, k] B[n, k]^T, or D += with `accumulate`; fp32 accumulation, inverse scales in the epilogue.
 /// Deterministic for any number of threads. bf16 D is rounded once, from the scaled fp32 sum.
@@ -460,11 +407,11 @@ struct SumOfSquares {
 
 using octet::StepScalars;
 
-/// Decoupled weight decay (Loshchilov & Hutter, 2019) on one parameter [rows, cols]: m, v from clipped gradients, then
-/// the parameter. With a master, that is updated and rounded to nearest to the bf16 weight that the model computes
-/// with; without, the weight itself is the parameter and is rounded stochastically, as are moments in bf16: an update
-/// smaller than half an ulp then still moves the weight in the mean. The random bits of
-/// each element are those of core/rounding_bits.h.
+/// Decoupled weight decay (Loshchilov & Hutter, 2019) on one parameter [rows, cols], or on `matrices` of them that lie
+/// one after another, each with column maxima of its own: m, v from clipped gradients, then the parameter. With a
+/// master, that is updated and rounded to nearest to the bf16 weight that the model computes with; without, the weight
+/// itself is the parameter and is rounded stochastically, as are moments in bf16: an update smaller than half an ulp
+/// then still moves the weight in the mean. The random bits of each element are those of core/rounding_bits.h.
 struct AdamW {
   static constexpr std::string_view name = "adamw";
   float* master;               // [rows, cols], null where `has_master` is false
@@ -473,8 +420,8 @@ struct AdamW {
   void* m;                     // [rows, cols] of `moments`
   void* v;                     // [rows, cols] of `moments`
   const StepScalars* scalars;  // [1]
-  bf16* row_amax;              // [rows], of the new weight; null where `measures` is false
-  bf16* column_amax;           // [cols]
+  bf16* row_amax;              // [matrices, rows], of the new weight; null where `measures` is false
+  bf16* column_amax;           // [matrices, cols]
   std::int64_t rows, cols;
   std::uint64_t stream;  // names the parameter among the random streams
   DType gradients;       // f32 or bf16
@@ -482,12 +429,13 @@ struct AdamW {
   bool has_master, measures;
   float beta1, beta2, eps, weight_decay;
   float lr_scale;  // multiplies the learning rate
+  std::int64_t matrices = 1;
 
-  [[nodiscard]] double flops() const { return static_cast<double>(rows * cols * 14); }
+  [[nodiscard]] double flops() const { return static_cast<double>(matrices * rows * cols * 14); }
   [[nodiscard]] double bytes() const {
     const auto read = static_cast<std::int64_t>(size_of(gradients));
     const auto moment = static_cast<std::int64_t>(size_of(moments));
-    return static_cast<double>(rows * cols * ((has_master ? 4 + 4 + 2 : 2 + 2) + read + 4 * moment));
+    return static_cast<double>(matrices * rows * cols * ((has_master ? 4 + 4 + 2 : 2 + 2) + read + 4 * moment));
   }
 };
 
