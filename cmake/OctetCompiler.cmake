@@ -1,5 +1,6 @@
 # Compiler settings shared by every target: C++20, warnings as errors, hardening, exact floating point.
 option(OCTET_TESTS "Build the tests" ON)
+option(OCTET_PROGRAM "Build the octet program, and the training that only it needs" ON)
 option(OCTET_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
 set(CMAKE_CXX_STANDARD 20)

@@ -15,6 +15,8 @@ namespace octet::sim {
 
 /// What an instruction means may depend on it: FP8 is e4m3fnuz and e5m2fnuz on CDNA3, e4m3fn and e5m2 on CDNA4.
 enum class Generation : std::uint8_t { cdna3, cdna4 };
+inline constexpr auto kCdna3 = Generation::cdna3;
+inline constexpr auto kCdna4 = Generation::cdna4;
 
 /// As LLVM and HIP spell it: "gfx942", "gfx950".
 [[nodiscard]] std::string_view processor(Generation generation);

@@ -50,7 +50,6 @@ void compare_swap(Wave& wave, const Instruction& instruction) {
 
 constexpr u32 kAccepts = modifier::kOffset | modifier::kCache;
 constexpr u32 kBuffer = kAccepts | modifier::kBuffer;
-constexpr auto kCdna4 = Generation::cdna4;
 
 constexpr std::array kRows = std::to_array<Row>({
     {"global_atomic_add", update<GlobalSpace, u32, atomic::kAdd>, kAccepts},

@@ -34,7 +34,6 @@ void load_to_lds(Wave& wave, const Instruction& instruction) {
 
 constexpr u32 kAccepts = modifier::kOffset | modifier::kCache;
 constexpr u32 kBuffer = kAccepts | modifier::kBuffer;
-constexpr auto kCdna4 = Generation::cdna4;
 constexpr std::array kRows = std::to_array<Row>({
     {"global_load_lds_ubyte", load_to_lds<GlobalSpace, u8, 1>, kAccepts},
     {"global_load_lds_sbyte", load_to_lds<GlobalSpace, i8, 1>, kAccepts},

@@ -62,7 +62,6 @@ void read_transposed(Wave& wave, const Instruction& instruction) {
   }
 }
 
-constexpr auto kCdna4 = Generation::cdna4;
 constexpr std::array kRows = std::to_array<Row>({
     {"ds_read_b64_tr_b4", read_transposed<4, 2>, modifier::kOffset, kCdna4},
     {"ds_read_b64_tr_b8", read_transposed<8, 2>, modifier::kOffset, kCdna4},

@@ -72,8 +72,6 @@ using Bf8 = Small<kBf8Cdna4>;
 using Fp8Fnuz = Small<kFp8Cdna3>;
 using Bf8Fnuz = Small<kBf8Cdna3>;
 constexpr u32 kAccepts = modifier::kMatrix;
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_mfma_f32_16x16x32_fp8_fp8", multiply<Shape<16, 32>, Fp8Fnuz>, kAccepts, kCdna3},
     {"v_mfma_f32_16x16x32_fp8_bf8", multiply<Shape<16, 32>, Fp8Fnuz, Bf8Fnuz>, kAccepts, kCdna3},

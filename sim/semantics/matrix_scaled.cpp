@@ -128,7 +128,6 @@ void multiply_scaled(Wave& wave, const Instruction& instruction) {
 
 constexpr u32 kNamed = modifier::kMatrix;
 constexpr u32 kScaled = modifier::kMatrix | modifier::kHalves | modifier::kPacked;
-constexpr auto kCdna4 = Generation::cdna4;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_mfma_f32_16x16x128_f8f6f4", multiply<Shape<16, 128>>, kNamed, kCdna4},
     {"v_mfma_f32_32x32x64_f8f6f4", multiply<Shape<32, 64>>, kNamed, kCdna4},

@@ -62,8 +62,6 @@ using Bf8 = Small<kBf8Cdna4>;
 using Fp8Fnuz = Small<kFp8Cdna3>;
 using Bf8Fnuz = Small<kBf8Cdna3>;
 constexpr u32 kAccepts = modifier::kMatrix;
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_smfmac_f32_16x16x32_f16", multiply<Shape<16, 32>, Half>, kAccepts},
     {"v_smfmac_f32_32x32x16_f16", multiply<Shape<32, 16>, Half>, kAccepts},

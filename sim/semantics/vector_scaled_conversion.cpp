@@ -151,7 +151,6 @@ using Bf6 = Small<kBf6>;
 using Fp4 = Small<kFp4>;
 constexpr u32 kPart = modifier::kHalves;
 constexpr u32 kFloats = modifier::kSign;
-constexpr auto kCdna4 = Generation::cdna4;
 constexpr std::array kRows = std::to_array<Row>({
     {"v_prng_b32", lanes1<next_random>, modifier::kNone, kCdna4},
 

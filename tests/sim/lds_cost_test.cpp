@@ -12,9 +12,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
-
 LdsCost cost_at(const std::vector<std::pair<u32, u64>>& lanes, u32 bytes, AccessKind kind, Generation generation,
                 Space space = Space::lds) {
   const Instruction instruction;

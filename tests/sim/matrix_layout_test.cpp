@@ -11,9 +11,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
-
 /// An element in the registers of an operand: its register, its lowest bit, its lane.
 struct Spot {
   std::size_t dword;

@@ -14,8 +14,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna4 = Generation::cdna4;
-
 /// By the numbers that cbsz and blgp have for them.
 const std::array<Element, 5> kFormats{elements::kFp8Ocp, elements::kBf8Ocp, elements::kFp6, elements::kBf6,
                                       elements::kFp4};

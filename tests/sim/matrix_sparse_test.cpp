@@ -11,9 +11,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
-
 /// Pairs of places among four, the lower first.
 constexpr int kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 

@@ -14,9 +14,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
-
 TEST(Matrix, Fp8) {
   struct Formats {
     const char* names;

@@ -15,8 +15,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna4 = Generation::cdna4;
-
 struct Format {
   const char* name;
   const Element* element;

@@ -17,9 +17,6 @@
 namespace octet::sim {
 namespace {
 
-constexpr auto kCdna3 = Generation::cdna3;
-constexpr auto kCdna4 = Generation::cdna4;
-
 const Narrowing kToFp8Ocp(elements::kFp8Ocp, 0x7E, 0x7F, 0x7F);
 const Narrowing kToBf8Ocp(elements::kBf8Ocp, 0x7B, 0x7C, 0x7F);
 const Narrowing kToFp6(elements::kFp6, 0x1F, 0x1F, 0x1F);
