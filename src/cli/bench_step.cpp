@@ -151,10 +151,11 @@ ProductFlops time_products(const DeviceBench& bench, Ceilings& best) {
   return flops;
 }
 
-/// A tuning's lines as cublaslt_algorithms.h holds them, then what each product gained and what its first run cost.
+/// A tuning's lines as the committed table of the library holds them, then what each product gained and what its first
+/// run cost.
 void describe(BenchReport& report, const std::vector<octet::gpu::TunedProduct>& tuned) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  report.table += "\nchoices for cublaslt_algorithms.h:\n";
+  report.table += "\nchoices for cublaslt_algorithms.h, or on AMD hipblaslt_choices.h:\n";
   for (const auto& each : tuned) {
     if (!each.choice.empty()) report.table += each.choice + '\n';
   }

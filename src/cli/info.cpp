@@ -18,7 +18,9 @@ namespace {
 /// Where it is and of which version, or what to do about it.
 nlohmann::ordered_json describe(const gpu::VendorLibrary& library) {
   if (!library.problem.empty()) return {{"name", library.name}, {"problem", library.problem}};
-  return {{"name", library.name}, {"version", library.version}, {"path", library.path}};
+  nlohmann::ordered_json found{{"name", library.name}, {"version", library.version}, {"path", library.path}};
+  if (!library.note.empty()) found["note"] = library.note;
+  return found;
 }
 
 /// A vendor's GPUs that can be used among the devices, and what cannot, with the reason, among what is left out.
@@ -90,7 +92,8 @@ void print(const nlohmann::ordered_json& info) {
     if (library.contains("problem")) {
       fmt::print("missing   {}: {}\n", text(library["name"]), text(library["problem"]));
     } else {
-      fmt::print("library   {}: {}, {}\n", text(library["name"]), text(library["version"]), text(library["path"]));
+      fmt::print("library   {}: {}, {}{}\n", text(library["name"]), text(library["version"]), text(library["path"]),
+                 library.contains("note") ? ", " + text(library["note"]) : "");
     }
   }
   for (const auto& [name, version] : info["libraries"].items()) fmt::print("library   {}: {}\n", name, text(version));

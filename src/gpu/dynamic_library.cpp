@@ -95,14 +95,19 @@ void* DynamicLibrary::keep_loaded() const {
   return handle;
 }
 
-std::vector<std::string> library_directories(std::string_view package) {
+std::vector<std::string> listed_directories() {
   std::vector<std::string> directories;
-  std::string listed = environment("OCTET_LIBRARY_PATH");
+  const std::string listed = environment("OCTET_LIBRARY_PATH");
   for (std::size_t begin = 0; begin < listed.size();) {
     const std::size_t end = std::min(listed.find(':', begin), listed.size());
     add_if_there(directories, listed.substr(begin, end - begin));
     begin = end + 1;
   }
+  return directories;
+}
+
+std::vector<std::string> library_directories(std::string_view package) {
+  std::vector<std::string> directories = listed_directories();
   if (const std::string active = environment("VIRTUAL_ENV"); !active.empty()) {
     add_python(directories, active, package);
   }

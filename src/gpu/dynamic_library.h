@@ -49,6 +49,9 @@ struct LibrarySearch {
   std::string problem;  ///< without a library: that there is none of the first name, or why the file is of no use
 };
 
+/// The directories that OCTET_LIBRARY_PATH lists, as far as they are there.
+[[nodiscard]] std::vector<std::string> listed_directories();
+
 /// Where PyPI's packages of NVIDIA keep their libraries, below every Python that this user is likely to run, after what
 /// OCTET_LIBRARY_PATH lists: nvidia/<package>/lib directories.
 [[nodiscard]] std::vector<std::string> library_directories(std::string_view package);

@@ -37,7 +37,7 @@ struct Product {
 struct TunedProduct {
   std::string product;           ///< "[8192, 4096] over 4096, bf16 x bf16 -> f32, added to"
   std::string choice;            ///< as the committed table holds it; empty where the library's first proposal stays
-  double first_seconds = 0;      ///< of the first proposal
+  double first_seconds = 0;      ///< of the first proposal; on AMD of our own kernel
   double seconds = 0;            ///< of the fastest
   double query_seconds = 0;      ///< that the host took to ask for proposals
   double first_run_seconds = 0;  ///< that the host took to put the product on the stream for the first time

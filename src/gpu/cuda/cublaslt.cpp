@@ -7,7 +7,6 @@
 #include <array>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,8 @@
 #include "gpu/cuda/cublaslt_algorithms.h"
 #include "gpu/driver.h"
 #include "gpu/dynamic_library.h"
+#include "gpu/product_key.h"
+#include "gpu/tuning.h"
 
 namespace octet::gpu {
 namespace {
@@ -23,7 +24,6 @@ namespace {
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr std::size_t kOldestVersion = 120900;  // before, FP8 products had one scale for a whole operand
 constexpr int kMostProposals = 8;
-constexpr double kWorthwhile = 1.02;  // a choice that gains less is noise
 
 /// The functions of cuBLASLt that we call.
 struct Api {
@@ -82,39 +82,6 @@ cudaDataType_t data_type(DType dtype) {
     default:
       throw Failure("cuBLASLt has no products of {}", name(dtype));
   }
-}
-
-/// Everything but pointers: what a plan depends on.
-using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DType, DType, DType, bool, bool, fp8::ScaleAxis, bool,
-                       fp8::Accumulation>;
-
-Key key_of(const Product& p) {
-  return {p.m,      p.n,          p.k,           p.a.dtype, p.b.dtype, p.d_dtype, p.a.transposed, p.b.transposed,
-          p.a.axis, p.accumulate, p.accumulation};
-}
-
-char layout_letter(const Product& p) {
-  if (p.a.transposed) return p.b.transposed ? '2' : 'a';
-  return p.b.transposed ? 'b' : '0';
-}
-
-char operand_letter(const Product& p) {
-  if (p.a.dtype == DType::bf16) return 'b';
-  const bool full = p.accumulation == fp8::Accumulation::full;
-  if (p.a.axis == fp8::ScaleAxis::row) return full ? 'R' : 'r';
-  return full ? 'T' : 't';
-}
-
-char output_letter(const Product& p) {
-  if (p.d_dtype == DType::bf16) return 'b';
-  return p.accumulate ? '+' : 'f';
-}
-
-std::string text_of(const Product& p) {
-  const bool fast = p.a.dtype != DType::bf16 && p.accumulation == fp8::Accumulation::fast;
-  return fmt::format("[{}, {}] over {}, {} x {} -> {}{}{}{}{}", p.m, p.n, p.k, name(p.a.dtype), name(p.b.dtype),
-                     name(p.d_dtype), p.a.transposed ? ", A transposed" : "", p.b.transposed ? ", B transposed" : "",
-                     p.accumulate ? ", added to" : "", fast ? ", fast accumulation" : "");
 }
 
 /// A product as cuBLASLt sees it. Its matrices are column-major: our D [m, n] is its D^T [n, m], so that our B is its
@@ -222,7 +189,7 @@ class CublasLt final : public Products {
   [[nodiscard]] std::size_t workspace_bytes() const override { return kWorkspaceBytes; }
 
   void run(const Product& product, void* workspace) override {
-    const Key key = key_of(product);
+    const ProductKey key = product_key(product);
     auto& plan = plans_[key];
     if (plan) {
       plan->run(handle_, product, workspace, driver_.native_stream());
@@ -287,17 +254,9 @@ class CublasLt final : public Products {
   }
 
   double median_seconds(Plan& plan, int proposal, const Last& last) {
-    constexpr int kRuns = 9;
     plan.choose(proposal);
-    std::vector<double> seconds;
-    for (int run = 0; run < kRuns; ++run) {
-      const TimeMark begin = driver_.mark();
-      plan.run(handle_, last.product, last.workspace, driver_.native_stream());
-      const double once = driver_.seconds(begin, driver_.mark());
-      if (run > 1) seconds.push_back(once);  // the first two load code and caches
-    }
-    driver_.forget_marks();
-    return median(std::move(seconds));
+    return octet::gpu::median_seconds(
+        driver_, [&] { plan.run(handle_, last.product, last.workspace, driver_.native_stream()); });
   }
 
   std::unique_ptr<Plan> make_plan(const Product& p) {
@@ -322,9 +281,9 @@ class CublasLt final : public Products {
   Driver& driver_;
   Api api_;
   cublasLtHandle_t handle_ = nullptr;
-  std::map<Key, std::unique_ptr<Plan>> plans_;
-  std::map<Key, ColdStart> cold_starts_;
-  std::map<Key, Last> last_;
+  std::map<ProductKey, std::unique_ptr<Plan>> plans_;
+  std::map<ProductKey, ColdStart> cold_starts_;
+  std::map<ProductKey, Last> last_;
   std::set<std::string> untuned_;
 };
 

@@ -8,8 +8,6 @@
 namespace octet::gpu {
 namespace {
 
-constexpr std::int64_t kTile = 128;  // rows of each side that a block multiplies, as kernels/products_mfma.cu has it
-
 bool is_e5m2(DType dtype) {
   return dtype == DType::e5m2 || dtype == DType::e5m2fnuz;
 }
@@ -32,25 +30,17 @@ kernels::ProductSide side_of(const ProductOperand& side, std::int64_t outer, std
           .aligned = in_sixteens(side.data, (side.transposed ? outer : k) * each)};
 }
 
+unsigned blocks_for(std::int64_t results, std::int64_t tile) {
+  return static_cast<unsigned>((results + tile - 1) / tile);
+}
+
 class MfmaProducts final : public Products {
  public:
   explicit MfmaProducts(Driver& driver) : driver_(driver) {}
 
   [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   void run(const Product& product, void* /*workspace*/) override {
-    const auto row_bytes = product.n * static_cast<std::int64_t>(size_of(product.d_dtype));
-    const kernels::Product arguments{.a = side_of(product.a, product.m, product.k),
-                                     .b = side_of(product.b, product.n, product.k),
-                                     .d = product.d,
-                                     .k = product.k,
-                                     .f32 = product.d_dtype == DType::f32,
-                                     .accumulate = product.accumulate,
-                                     .aligned = in_sixteens(product.d, row_bytes)};
-    const LaunchShape shape{.blocks_x = static_cast<unsigned>((product.n + kTile - 1) / kTile),
-                            .blocks_y = static_cast<unsigned>((product.m + kTile - 1) / kTile),
-                            .threads = 256};
-    const std::string kernel = fmt::format("multiply_{}_{}", side_name(product.a), side_name(product.b));
-    driver_.launch(driver_.kernel(kernel), shape, &arguments, sizeof arguments);
+    launch_mfma_product(driver_, product, choose_mfma_tile(driver_.facts().arch, product.m, product.n));
   }
   [[nodiscard]] std::string description() const override { return "own MFMA kernels for products"; }
   [[nodiscard]] std::vector<TunedProduct> tune() override { return {}; }
@@ -61,6 +51,24 @@ class MfmaProducts final : public Products {
 };
 
 }  // namespace
+
+std::string mfma_kernel(const Product& product, const MfmaTile& tile) {
+  return fmt::format("multiply_{}x{}_{}_{}", tile.m, tile.n, side_name(product.a), side_name(product.b));
+}
+
+void launch_mfma_product(Driver& driver, const Product& product, const MfmaTile& tile) {
+  const auto row_bytes = product.n * static_cast<std::int64_t>(size_of(product.d_dtype));
+  const kernels::Product arguments{.a = side_of(product.a, product.m, product.k),
+                                   .b = side_of(product.b, product.n, product.k),
+                                   .d = product.d,
+                                   .k = product.k,
+                                   .f32 = product.d_dtype == DType::f32,
+                                   .accumulate = product.accumulate,
+                                   .aligned = in_sixteens(product.d, row_bytes)};
+  const LaunchShape shape{
+      .blocks_x = blocks_for(product.n, tile.n), .blocks_y = blocks_for(product.m, tile.m), .threads = 256};
+  driver.launch(driver.kernel(mfma_kernel(product, tile)), shape, &arguments, sizeof arguments);
+}
 
 std::unique_ptr<Products> open_mfma_products(Driver& driver) {
   return std::make_unique<MfmaProducts>(driver);

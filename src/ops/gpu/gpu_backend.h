@@ -28,7 +28,8 @@ struct GpuOptions {
 /// the environment overrides an automatic choice.
 [[nodiscard]] std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options = {});
 
-/// One AMD GPU; its formats are those of its architecture. UserError as above.
+/// One AMD GPU; its formats are those of its architecture. UserError as above. OCTET_PRODUCTS=own|hipblaslt in the
+/// environment decides who computes matrix products, which is own kernels but for those of a measured table.
 [[nodiscard]] std::unique_ptr<Backend> make_hip_backend(int device, const GpuOptions& options = {});
 
 /// Whether the vendor's library computes the op on a GPU's backend; own kernels do where it has none for the shape.
