@@ -89,15 +89,16 @@ struct alignas(16) TransposedTile {
     return *reinterpret_cast<const Vector*>(&words[col][(part ^ (col / 8)) * 4]);
   }
 
-  /// The thread's part, under the scales of the tile's columns.
+  /// The thread's part, under the scales of the tile's columns. `kept` has a byte for each of its four rows: codes of
+  /// those that are not there are zero, whatever the scale.
   template <fp8::Format F>
-  OCTET_DEVICE void fill(const TileValues& x, const float* column_scales) {
+  OCTET_DEVICE void fill(const TileValues& x, const float* column_scales, std::uint32_t kept = 0xFFFF'FFFFU) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int col = thread_index() % 8 * 8 + i;
       const float scale = column_scales[col];
       quad(col, thread_index() / 8) =
-          encode_four<F>(x.at(0, i) * scale, x.at(1, i) * scale, x.at(2, i) * scale, x.at(3, i) * scale);
+          encode_four<F>(x.at(0, i) * scale, x.at(1, i) * scale, x.at(2, i) * scale, x.at(3, i) * scale) & kept;
     }
   }
 
