@@ -11,8 +11,6 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-/// Results below this may be lost altogether.
-constexpr double kTiny = 0x1p-120;
 
 std::string_view describe_content(RouterContent content) {
   constexpr std::array<std::string_view, 4> kNames{"", ", ties", ", extreme logits", ", NaN"};
