@@ -41,7 +41,8 @@ struct TileValues {
   }
 };
 
-/// Whose scale a thread makes of a tile: that of one slice of a layout, or none.
+/// Whose scale a thread makes of a tile: that of one slice of a layout, or none. Of several matrices, it is
+/// block_index_y()'s.
 struct ScaleMaker {
   const CastSide* side = nullptr;
   Index at = 0;
@@ -53,14 +54,14 @@ struct ScaleMaker {
   OCTET_DEVICE ScaleMaker(const CastSide& of, Index i, Index count, bool first) {
     if (of.codes == nullptr || i >= count) return;
     side = &of;
-    at = i;
+    at = block_index_y() * count + i;
     leaves = first;
-    if (of.amax != nullptr) amax = of.amax[i];
+    if (of.amax != nullptr) amax = of.amax[at];
   }
 
   [[nodiscard]] OCTET_DEVICE float make(const fp8::ScaleRule& rule) const {
     if (side == nullptr) return 0.0F;
-    if (side->amax == nullptr) return side->one_scale[0];
+    if (side->amax == nullptr) return side->one_scale[block_index_y()];
     const float scale = scale_of(rule, amax);
     if (leaves) side->scale_inverse[at] = fp8::inverse(scale);
     return scale;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -77,8 +78,8 @@ class WgmmaProducts final : public GroupedProducts {
   /// What the copy engine is told of a side. Boxes that reach beyond it are filled up with zeros.
   [[nodiscard]] kernels::TensorMap map_of(const GroupedOperand& side, const Extents& extents) const {
     const auto each = static_cast<cuuint64_t>(size_of(side.dtype));
-    const auto rows = static_cast<cuuint64_t>(extents.rows);
-    const auto cols = static_cast<cuuint64_t>(extents.cols);
+    const auto rows = static_cast<cuuint64_t>(std::max<std::int64_t>(1, extents.rows));  // none is read of no rows
+    const auto cols = static_cast<cuuint64_t>(extents.cols == 0 ? kBoxBytes : extents.cols);
     const std::array<cuuint64_t, 3> sizes{cols, rows, static_cast<cuuint64_t>(extents.matrices)};
     const std::array<cuuint64_t, 2> pitches{cols * each, rows * cols * each};
     const std::array<cuuint32_t, 3> box{static_cast<cuuint32_t>(kBoxBytes / each), kBoxRows, 1};
