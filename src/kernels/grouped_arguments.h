@@ -174,7 +174,8 @@ struct alignas(64) TensorMap {
 /// Products of groups, D = A B^T, for grouped_products_wgmma.cu. Each group has rows of A and D of its own and a B of
 /// its own; or, `by_contraction`, a stretch of the contraction and a D of its own.
 struct GroupedProduct {
-  TensorMap a, b;               // boxes of 128 bytes by 64
+  TensorMap a, b;               // in boxes of 128 bytes by 64
+  TensorMap d_boxes;            // of a bf16 D, in boxes of 128 bytes by 16
   const float* a_scales;        // of codes: [rows], or [groups, m]
   const float* b_scales;        // of codes: [groups, n]
   void* d;                      // [rows, n] bf16, or [groups, m, n]

@@ -22,12 +22,17 @@ constexpr int kBoxesA = kTileRows / kBox;
 constexpr int kBoxesB = kTileCols / kBox;
 constexpr int kStageBytes = (kBoxesA + kBoxesB) * kBoxBytes;
 constexpr int kStages = 4;
-constexpr int kPlaces = 2;         // that are told ahead
-constexpr int kBand = 16;          // rows of tiles whose columns are gone through together
-constexpr int kMostGroups = 1024;  // as src/ops/gpu/refusals.h has it
-constexpr int kConsumers = 2;      // warpgroups that multiply
+constexpr int kPlaces = 2;     // that are told ahead
+constexpr int kBand = 16;      // rows of tiles whose columns are gone through together
+constexpr int kConsumers = 2;  // warpgroups that multiply
 constexpr int kConsumerWarps = kConsumers * kWarpgroup / kWarpSize;
 constexpr int kLead = 2;  // steps that the first is ahead of the second, so that one multiplies while one stores
+
+// A warp's results leave in boxes of 16 rows by 64 columns, two at a time.
+constexpr int kResultRows = 16;
+constexpr int kResultCols = 64;
+constexpr int kResultBoxes = 2;
+constexpr int kResultBoxBytes = kResultRows * kResultCols * 2;
 
 // Barriers of a block beside sync_block()'s.
 constexpr int kScalesBarrier = 1;  // and the next: of a warpgroup each
@@ -44,16 +49,19 @@ struct TilePlace {
 };
 constexpr int kNoGroup = -1;
 
+/// All of a block's shared memory. The copy engine's swizzle looks at addresses: boxes begin at multiples of eight of
+/// its rows.
 struct Shared {
+  alignas(1024) std::byte stages[kStages][kStageBytes];
+  alignas(1024) std::byte results[kConsumerWarps][kResultBoxes][kResultBoxBytes];
+  float col_scales[kConsumers][kTileCols];
   PhaseBarrier full[kStages];   // a stage's boxes have come
   PhaseBarrier empty[kStages];  // both blocks' warpgroups are done with it
   PhaseBarrier told[kPlaces];   // a place has been written
   PhaseBarrier heard[kPlaces];  // both warpgroups know it
   TilePlace places[kPlaces];
-  float col_scales[kConsumers][kTileCols];
-  int offsets[kMostGroups + 1];
-  int first_tiles[kMostGroups + 1];  // of each group, in tiles of a cluster
 };
+static_assert(sizeof(Shared) <= kSharedBytes);
 
 /// Stages, or places, in turn.
 template <int Count>
@@ -83,36 +91,21 @@ OCTET_DEVICE int col_tiles(const GroupedProduct& a) {
   return quotient_up(a.n, a.paired_rows ? kTileCols : kClusterBlocks * kTileCols);
 }
 
-/// Counts the tiles of all groups, a warp at work.
-OCTET_DEVICE void count_tiles(const GroupedProduct& a, Shared& shared) {
-  for (int i = thread_index(); i <= a.groups; i += thread_count()) shared.offsets[i] = a.offsets[i];
-  sync_block();
-  if (thread_index() >= kWarpSize) return;
-  const int lane = thread_index();
-  int before = 0;
-  for (int first = 0; first < a.groups; first += kWarpSize) {
-    const int group = first + lane;
-    int sum = 0;
-    if (group < a.groups) {
-      const int rows = a.by_contraction ? a.m : shared.offsets[group + 1] - shared.offsets[group];
-      sum = row_tiles(a, rows) * col_tiles(a);
-    }
-#pragma unroll
-    for (int distance = 1; distance < kWarpSize; distance *= 2) {
-      const int below = shuffle_up(sum, distance);
-      if (lane >= distance) sum += below;
-    }
-    if (group < a.groups) shared.first_tiles[group + 1] = before + sum;
-    before += shuffle_from(sum, kWarpSize - 1);
-  }
-  if (lane == 0) shared.first_tiles[0] = 0;
+/// A group's rows, or its stretch of the contraction.
+struct Extent {
+  int begin, size;
+
+  OCTET_DEVICE Extent(const GroupedProduct& a, int group)
+      : begin(a.offsets[group]), size(a.offsets[group + 1] - begin) {}
+};
+
+OCTET_DEVICE int rows_of(const GroupedProduct& a, const Extent& extent) {
+  return a.by_contraction ? a.m : extent.size;
 }
 
 /// The tile of that number among a group's.
-OCTET_DEVICE TilePlace place_of(const GroupedProduct& a, const Shared& shared, int group, int tile) {
-  const int start = shared.offsets[group];
-  const int size = shared.offsets[group + 1] - start;
-  const int all_rows = a.by_contraction ? a.m : size;
+OCTET_DEVICE TilePlace place_of(const GroupedProduct& a, int group, const Extent& extent, int tile) {
+  const int all_rows = rows_of(a, extent);
   const int in_bands = kBand * col_tiles(a);
   const int band = tile / in_bands;
   const int band_rows = min(kBand, row_tiles(a, all_rows) - band * kBand);
@@ -123,9 +116,9 @@ OCTET_DEVICE TilePlace place_of(const GroupedProduct& a, const Shared& shared, i
   place.row = (a.paired_rows ? row_tile * kClusterBlocks + cluster_rank() : row_tile) * kTileRows;
   place.col = (a.paired_rows ? col_tile : col_tile * kClusterBlocks + cluster_rank()) * kTileCols;
   place.rows = min(kTileRows, all_rows - place.row);
-  place.first_row = (a.by_contraction ? group * a.m : start) + place.row;
-  place.begin = a.by_contraction ? start : 0;
-  place.length = a.by_contraction ? size : a.k;
+  place.first_row = (a.by_contraction ? group * a.m : extent.begin) + place.row;
+  place.begin = a.by_contraction ? extent.begin : 0;
+  place.length = a.by_contraction ? extent.size : a.k;
   return place;
 }
 
@@ -160,20 +153,22 @@ OCTET_DEVICE void begin_factor(std::byte* stage, const TensorMap& map, int contr
 template <typename Factors>
 class Producer {
  public:
-  OCTET_DEVICE Producer(const GroupedProduct& a, Shared& shared, std::byte* stages)
-      : a_(a), shared_(shared), stages_(stages) {}
+  OCTET_DEVICE Producer(const GroupedProduct& a, Shared& shared) : a_(a), shared_(shared) {}
 
   OCTET_DEVICE void run() {
     prefetch_map(a_.a);
     prefetch_map(a_.b);
     const int clusters = block_count() / kClusterBlocks;
-    const int tiles = shared_.first_tiles[a_.groups];
-    int group = 0;
-    for (int tile = block_index() / kClusterBlocks; tile < tiles; tile += clusters) {
-      while (tile >= shared_.first_tiles[group + 1]) ++group;
-      const TilePlace place = place_of(a_, shared_, group, tile - shared_.first_tiles[group]);
-      tell(place);
-      for (int step = 0; step < steps_of<Factors>(place); ++step) begin_step(place, step);
+    int tile = block_index() / kClusterBlocks;  // among those from this group on
+    for (int group = 0; group < a_.groups; ++group) {
+      const Extent extent(a_, group);
+      const int tiles = row_tiles(a_, rows_of(a_, extent)) * col_tiles(a_);
+      for (; tile < tiles; tile += clusters) {
+        const TilePlace place = place_of(a_, group, extent, tile);
+        tell(place);
+        for (int step = 0; step < steps_of<Factors>(place); ++step) begin_step(place, step);
+      }
+      tile -= tiles;
     }
     tell({.group = kNoGroup});
   }
@@ -188,7 +183,7 @@ class Producer {
 
   OCTET_DEVICE void begin_step(const TilePlace& place, int step) {
     PhaseBarrier& full = shared_.full[turn_.at];
-    std::byte* stage = stages_ + turn_.at * kStageBytes;
+    std::byte* stage = shared_.stages[turn_.at];
     const int at = place.begin + step * kStepElements<Factors>;
     shared_.empty[turn_.at].wait(turn_.parity ^ 1);
     full.arrive_expecting(kStageBytes);
@@ -201,7 +196,6 @@ class Producer {
 
   const GroupedProduct& a_;
   Shared& shared_;
-  std::byte* stages_;
   Turn<kStages> turn_;
   Turn<kPlaces> place_turn_;
 };
@@ -220,25 +214,11 @@ struct Share {
   [[nodiscard]] OCTET_DEVICE int col() const { return Full ? warpgroup * kCols : 0; }
 };
 
-/// Transposes four words of each of four neighbouring threads: thread i gets the i-th of all.
-OCTET_DEVICE void transpose_words(std::uint32_t (&words)[4]) {
-#pragma unroll
-  for (int mask = 1; mask <= 2; mask *= 2) {
-    const bool upper = (thread_index() & mask) != 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if ((i & mask) != 0) continue;
-      const std::uint32_t got = shuffle_xor(upper ? words[i] : words[i + mask], mask);
-      (upper ? words[i] : words[i + mask]) = got;
-    }
-  }
-}
-
 template <typename Factors, bool Full>
 class Consumer {
  public:
-  OCTET_DEVICE Consumer(const GroupedProduct& a, Shared& shared, std::byte* stages, int warpgroup)
-      : a_(a), shared_(shared), stages_(stages), share_{warpgroup} {}
+  OCTET_DEVICE Consumer(const GroupedProduct& a, Shared& shared, int warpgroup)
+      : a_(a), shared_(shared), share_{warpgroup} {}
 
   OCTET_DEVICE void run() {
     if (kLeads && share_.warpgroup == 1) sync_threads_of<kConsumers * kWarpgroup>(kLeadBarrier);
@@ -247,6 +227,7 @@ class Consumer {
       count_lead(kLead);  // a shorter tile is lead enough: the second must hear of it before a third is told of
     }
     count_lead(kLead);
+    finish_stores();
   }
 
  private:
@@ -263,8 +244,12 @@ class Consumer {
 
   OCTET_DEVICE TilePlace hear() {
     shared_.told[place_turn_.at].wait(place_turn_.parity);
-    const TilePlace place = shared_.places[place_turn_.at];
+    TilePlace place = shared_.places[place_turn_.at];
     sync_warp();
+    // From one lane, which tells the compiler that all of a warp go the same way and use the same stages.
+    for (int* each : {&place.group, &place.col, &place.rows, &place.first_row, &place.length}) {
+      *each = shuffle_from(*each, 0);
+    }
     if (thread_index() % kWarpSize == 0) shared_.heard[place_turn_.at].arrive();
     place_turn_.advance();
     return place;
@@ -303,7 +288,7 @@ class Consumer {
 
   OCTET_DEVICE const std::byte* await_stage() {
     shared_.full[turn_.at].wait(turn_.parity);
-    return stages_ + turn_.at * kStageBytes;
+    return shared_.stages[turn_.at];
   }
   /// Both blocks' copies may overwrite it. The first lanes of each warp tell one block each.
   OCTET_DEVICE void release(int stage) {
@@ -383,7 +368,7 @@ class Consumer {
   /// Zeros in place of what follows a group's last `left` rows of the contraction, in both factors: it may be NaN.
   OCTET_DEVICE void clear_tail(int left) const {
     if (left >= kBox) return;
-    std::byte* stage = stages_ + turn_.at * kStageBytes;
+    std::byte* stage = shared_.stages[turn_.at];
     const int each = (kBox - left) * (kStepBytes / 16);
     const int thread = thread_index() - kWarpgroup;
     for (int i = thread; i < (kBoxesA + kBoxesB) * each; i += kConsumers * kWarpgroup) {
@@ -427,32 +412,23 @@ class Consumer {
     sync_threads_of<kWarpgroup>(kScalesBarrier + share_.warpgroup);
   }
 
-  /// Thirty-two columns at a time, of two rows.
+  /// As many columns at a time as boxes of results hold.
   OCTET_DEVICE void store_block(const TilePlace& place, const Sums<kCols>& sums, int block,
                                 const Scales& scales) const {
-    const int row = share_.row(block) + row_in_block();
-    const int col = place.col + share_.col();
-    const Index at = Index{place.first_row + row} * a_.n + col;
+    constexpr int kAtOnce = kResultBoxes * kResultCols;
 #pragma unroll
-    for (int first = 0; first < kCols; first += 32) {
-      float col_scales[8];
+    for (int first = 0; first < kCols; first += kAtOnce) {
+      const int col = place.col + share_.col() + first;
+      float x[kAtOnce / 2];  // as Sums have them
 #pragma unroll
-      for (int i = 0; kScaled && i < 8; ++i) col_scales[i] = col_scale(first + i / 2 * 8 + i % 2);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float x[8];  // pairs, of each eight columns
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          x[i] = sums.x[first / 2 + i / 2 * 4 + 2 * half + i % 2];
-          if constexpr (kScaled) x[i] *= scales.rows[block][half] * col_scales[i];
-        }
-        const Index of_half = at + first + half * 8 * Index{a_.n};
-        const int cols = row + half * 8 < place.rows ? a_.n - col - first : 0;
-        if (a_.f32) {
-          store_floats(static_cast<float*>(a_.d) + of_half, cols, x);
-        } else {
-          store_bf16(static_cast<bf16*>(a_.d) + of_half, cols, x);
-        }
+      for (int i = 0; i < kAtOnce / 2; ++i) {
+        x[i] = sums.x[first / 2 + i];
+        if constexpr (kScaled) x[i] *= scales.rows[block][i / 2 % 2] * col_scale(first + i / 4 * 8 + i % 2);
+      }
+      if (a_.f32) {
+        store_floats(place, share_.row(block) + row_in_block(), col, x);
+      } else {
+        store_bf16(place, share_.row(block) + warp() * kResultRows, col, x);
       }
     }
   }
@@ -460,25 +436,65 @@ class Consumer {
   [[nodiscard]] OCTET_DEVICE float col_scale(int col) const {
     return shared_.col_scales[share_.warpgroup][col + thread_index() % 4 * 2];
   }
-
-  /// What this thread and its three neighbours have of a row's 32 columns: 16 bytes each. D's rows begin at multiples
-  /// of 16 bytes.
-  OCTET_DEVICE static void store_bf16(bf16* to, int cols, const float (&x)[8]) {
-    const int eight = thread_index() % 4 * 8;
-    Vector pairs;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) pairs.words[j] = to_bf16x2(x[2 * j], x[2 * j + 1]);
-    transpose_words(pairs.words);
-    if (eight < cols) store_16_bytes(to + eight, pairs);
+  [[nodiscard]] static OCTET_DEVICE int warp() {
+    return thread_index() % kWarpgroup / kWarpSize;
   }
 
-  OCTET_DEVICE void store_floats(float* to, int cols, const float (&x)[8]) const {
+  /// A warp's rows from `row` of the tile on.
+  template <int Count>
+  OCTET_DEVICE void store_bf16(const TilePlace& place, int row, int col, const float (&x)[Count]) const {
+    std::uint32_t pairs[Count / 2];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const int pair = 8 * j + thread_index() % 4 * 2;
-      if (pair >= cols) continue;
-      auto* at = reinterpret_cast<float2*>(to + pair);
-      float2 sum{x[2 * j], x[2 * j + 1]};
+    for (int i = 0; i < Count / 2; ++i) pairs[i] = to_bf16x2(x[2 * i], x[2 * i + 1]);
+    const int lane = thread_index() % kWarpSize;
+    auto* boxes = shared_.results[share_.warpgroup * kConsumerWarps / kConsumers + warp()];
+    finish_store_reads();  // of the boxes before; of the lane that stores
+    sync_warp();
+    // Sixteen bytes lie where the swizzle has them: at their place in a row of 128, exclusive or the row.
+    const int in_box = lane % 16;
+    const std::uint32_t first = forget_origin(shared_address(boxes) + in_box * 128 + (lane / 16 ^ in_box % 8) * 16);
+#pragma unroll
+    for (int i = 0; i < Count / 2; i += 4) {  // sixteen columns of sixteen rows
+      const std::uint32_t words[4] = {pairs[i], pairs[i + 1], pairs[i + 2], pairs[i + 3]};
+      store_matrices((first + i / 16 * kResultBoxBytes) ^ (i % 16 * 8), words);
+    }
+    if (place.rows - row < kResultRows) return copy_rows(boxes, place, row, col);
+    fence_async_proxy();
+    sync_warp();
+    if (lane != 0) return;
+#pragma unroll
+    for (int box = 0; box < kResultBoxes; ++box) {
+      const BoxPlace at{col + box * kResultCols, place.first_row + row, 0};
+      if (at.inner < a_.n) begin_box_store(a_.d_boxes, at, boxes[box]);
+    }
+    end_store_group();
+  }
+
+  /// The rows of a group's last, which ends within the boxes.
+  OCTET_DEVICE void copy_rows(const std::byte (*boxes)[kResultBoxBytes], const TilePlace& place, int row,
+                              int col) const {
+    sync_warp();
+    const int left = place.rows - row;
+    for (int i = thread_index() % kWarpSize; i < kResultBoxes * 8 * left; i += kWarpSize) {
+      const int in_box = i / (kResultBoxes * 8);
+      const int eight = i % (kResultBoxes * 8);
+      if (col + eight * 8 >= a_.n) continue;
+      const std::byte* from = boxes[eight / 8] + in_box * 128 + (eight % 8 ^ in_box % 8) * 16;
+      store_16_bytes(static_cast<bf16*>(a_.d) + Index{place.first_row + row + in_box} * a_.n + col + eight * 8,
+                     *reinterpret_cast<const Vector*>(from));
+    }
+    sync_warp();
+  }
+
+  template <int Count>
+  OCTET_DEVICE void store_floats(const TilePlace& place, int row, int first, const float (&x)[Count]) const {
+#pragma unroll
+    for (int i = 0; i < Count; i += 2) {
+      const int in_tile = row + i / 2 % 2 * 8;
+      const int col = first + i / 4 * 8 + thread_index() % 4 * 2;
+      if (in_tile >= place.rows || col >= a_.n) continue;
+      auto* at = reinterpret_cast<float2*>(static_cast<float*>(a_.d) + Index{place.first_row + in_tile} * a_.n + col);
+      float2 sum{x[i], x[i + 1]};
       if (a_.accumulate) {
         const float2 before = *at;
         sum.x += before.x;
@@ -490,7 +506,6 @@ class Consumer {
 
   const GroupedProduct& a_;
   Shared& shared_;
-  std::byte* stages_;
   Share<Full> share_;
   Turn<kStages> turn_;
   Turn<kPlaces> place_turn_;
@@ -499,10 +514,7 @@ class Consumer {
 
 template <typename Factors, bool Full>
 OCTET_DEVICE void multiply_groups(const GroupedProduct& a) {
-  OCTET_SHARED Shared shared;
-  // The swizzle looks at addresses: a box begins at a multiple of eight rows of it.
-  std::byte* dynamic = static_cast<std::byte*>(dynamic_shared());
-  std::byte* stages = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
+  Shared& shared = *static_cast<Shared*>(dynamic_shared());
   if (thread_index() == 0) {
     for (int stage = 0; stage < kStages; ++stage) {
       shared.full[stage].init(1);
@@ -514,16 +526,14 @@ OCTET_DEVICE void multiply_groups(const GroupedProduct& a) {
     }
     PhaseBarrier::publish();
   }
-  count_tiles(a, shared);
-  sync_block();
   sync_cluster();
   const int warpgroup = shuffle_from(thread_index() / kWarpgroup, 0);  // which tells the compiler that a warp has one
   if (warpgroup == 0) {
     shrink_registers<40>();
-    if (thread_index() == 0) Producer<Factors>(a, shared, stages).run();
+    if (thread_index() == 0) Producer<Factors>(a, shared).run();
   } else {
     grow_registers<232>();
-    Consumer<Factors, Full>(a, shared, stages, warpgroup - 1).run();
+    Consumer<Factors, Full>(a, shared, warpgroup - 1).run();
   }
   sync_cluster();  // neither leaves while the other may still write to it
 }

@@ -63,6 +63,12 @@ OCTET_DEVICE int shuffle_up(int x, int distance) {
   return __shfl_up_sync(0xFFFF'FFFFU, x, static_cast<unsigned>(distance));
 }
 
+/// x, of which the compiler knows nothing from here on: what is made of it is not kept ready in registers.
+OCTET_DEVICE std::uint32_t forget_origin(std::uint32_t x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 /// x of the thread of that lane of this warp.
 OCTET_DEVICE int shuffle_from(int x, int lane) {
   return __shfl_sync(0xFFFF'FFFFU, x, lane);
@@ -136,6 +142,34 @@ OCTET_DEVICE void begin_box_for_both(void* shared, const TensorMap& map, const B
       "[%1, {%4, %5, %6}], [%2], %3;" ::"r"(shared_address(shared)),
       "l"(&map), "r"(shared_address(&barrier)), "h"(kBoth), "r"(at.inner), "r"(at.outer), "r"(at.matrix)
       : "memory");
+}
+
+/// Begins to copy a box from shared memory to its place, without what lies outside the tensor. One of the thread's
+/// group of stores.
+OCTET_DEVICE void begin_box_store(const TensorMap& map, const BoxPlace& at, const void* shared) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
+               "r"(shared_address(shared)), "r"(at.inner), "r"(at.outer), "r"(at.matrix)
+               : "memory");
+}
+/// The stores begun since the last one are a group.
+OCTET_DEVICE void end_store_group() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Until all stores that this thread began have read shared memory.
+OCTET_DEVICE void finish_store_reads() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+/// Until they are done.
+OCTET_DEVICE void finish_stores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/// Stores four blocks of 8 x 8 halves, spread over a warp as Sums are: threads 8 i to 8 i + 7 give the addresses of the
+/// rows of the i-th in shared memory.
+OCTET_DEVICE void store_matrices(std::uint32_t row, const std::uint32_t (&words)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
 }
 
 // ---- matrix products of a warpgroup ---------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ namespace {
 // As kernels/grouped_products_wgmma.cu has them.
 constexpr unsigned kBoxBytes = 128;
 constexpr unsigned kBoxRows = 64;
+constexpr unsigned kResultRows = 16;  // of a box of D
 constexpr unsigned kThreads = 384;
-constexpr unsigned kStageBytes = (128 + 256) * kBoxBytes;
-constexpr unsigned kSharedBytes = 4 * kStageBytes + 1024;  // four stages, and what aligns them
+constexpr unsigned kSharedBytes = 232448;  // all that a block can have
 
 std::string side_name(const GroupedOperand& side) {
   if (side.dtype == DType::bf16) return side.transposed ? "bf16t" : "bf16";
@@ -42,8 +42,9 @@ class WgmmaProducts final : public GroupedProducts {
 
   void run(const GroupedProduct& product) override {
     const kernels::GroupedProduct arguments{
-        .a = map_of(product.a, extents_of_a(product)),
-        .b = map_of(product.b, extents_of_b(product)),
+        .a = map_of(product.a.data, product.a.dtype, extents_of_a(product), kBoxRows),
+        .b = map_of(product.b.data, product.b.dtype, extents_of_b(product), kBoxRows),
+        .d_boxes = map_of_result(product),
         .a_scales = product.a.scale_inverse,
         .b_scales = product.b.scale_inverse,
         .d = product.d,
@@ -75,23 +76,30 @@ class WgmmaProducts final : public GroupedProducts {
     return product.b.transposed ? Extents{1, product.rows, product.n} : Extents{1, product.n, product.rows};
   }
 
-  /// What the copy engine is told of a side. Boxes that reach beyond it are filled up with zeros.
-  [[nodiscard]] kernels::TensorMap map_of(const GroupedOperand& side, const Extents& extents) const {
-    const auto each = static_cast<cuuint64_t>(size_of(side.dtype));
+  [[nodiscard]] kernels::TensorMap map_of_result(const GroupedProduct& product) const {
+    if (product.d_dtype != DType::bf16) return {};
+    const std::int64_t rows = product.by_contraction ? product.groups * product.m : product.rows;
+    return map_of(product.d, product.d_dtype, {1, rows, product.n}, kResultRows);
+  }
+
+  /// What the copy engine is told of a tensor. What boxes have beyond it is zero, and is not stored.
+  [[nodiscard]] kernels::TensorMap map_of(const void* data, DType dtype, const Extents& extents,
+                                          unsigned box_rows) const {
+    const auto each = static_cast<cuuint64_t>(size_of(dtype));
     const auto rows = static_cast<cuuint64_t>(std::max<std::int64_t>(1, extents.rows));  // none is read of no rows
     const auto cols = static_cast<cuuint64_t>(extents.cols == 0 ? kBoxBytes : extents.cols);
     const std::array<cuuint64_t, 3> sizes{cols, rows, static_cast<cuuint64_t>(extents.matrices)};
     const std::array<cuuint64_t, 2> pitches{cols * each, rows * cols * each};
-    const std::array<cuuint32_t, 3> box{static_cast<cuuint32_t>(kBoxBytes / each), kBoxRows, 1};
+    const std::array<cuuint32_t, 3> box{static_cast<cuuint32_t>(kBoxBytes / each), box_rows, 1};
     constexpr std::array<cuuint32_t, 3> kEveryElement{1, 1, 1};
-    const auto type = side.dtype == DType::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    const auto type = dtype == DType::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_UINT8;
     CUtensorMap map;
-    api_->check_result(api_->tensor_map_encode_tiled(
-                           &map, type, 3, const_cast<void*>(side.data), sizes.data(), pitches.data(), box.data(),
-                           kEveryElement.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-                       "describing a product's side of {} x {} x {} {}", extents.matrices, extents.rows, extents.cols,
-                       name(side.dtype));
+    api_->check_result(
+        api_->tensor_map_encode_tiled(&map, type, 3, const_cast<void*>(data), sizes.data(), pitches.data(), box.data(),
+                                      kEveryElement.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "describing a product's side of {} x {} x {} {}", extents.matrices, extents.rows, extents.cols,
+        name(dtype));
     return std::bit_cast<kernels::TensorMap>(map);
   }
 
