@@ -160,7 +160,7 @@ TEST_P(GroupedProducts, OfBf16ContractionsAreDenseProducts) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GroupedProducts,
                          testing::Values(ProductCase{16, 16}, ProductCase{72, 88}, ProductCase{37, 19},
-                                         ProductCase{128, 256}, ProductCase{520, 40}));
+                                         ProductCase{128, 256}, ProductCase{520, 40}, ProductCase{64, 1408}));
 
 TEST(GroupedCasts, AreCastsOfOneGroupAfterAnother) {
   constexpr Index kDim = 200;
