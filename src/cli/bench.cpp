@@ -1,11 +1,13 @@
-// octet bench quantize|gemm|attention|step: measures a device; every table also as JSON.
+// octet bench quantize|gemm|attention|moe|step: measures a device; every table also as JSON.
 #include "cli/bench.h"
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 
+#include "cli/bench_moe.h"
 #include "cli/bench_quantize.h"
 #include "cli/commands.h"
 #include "core/error.h"
@@ -90,6 +92,30 @@ void add_attention(CLI::App& bench) {
   added->callback([command] { print(bench_attention(command->device, command->lengths), command->json); });
 }
 
+struct MoeCommand {
+  MoeBenchOptions options;
+  bool json = false;
+};
+
+void add_moe(CLI::App& bench) {
+  auto command = std::make_shared<MoeCommand>();
+  MoeBenchOptions& options = command->options;
+  CLI::App* added =
+      bench.add_subcommand("moe", "The experts of a mixture of experts, forward and backward, in FP8 and bf16");
+  added->add_option("--device", options.device, "cpu, cuda, cuda:N, hip or hip:N (default cuda)");
+  added->add_option("--experts", options.experts, "Experts (default 32)")->check(CLI::PositiveNumber);
+  added->add_option("--rows", options.rows, "Routed rows of all experts (default 32768)")->check(CLI::PositiveNumber);
+  added->add_option("--dim", options.dim, "Model dim (default 7168)")->check(CLI::PositiveNumber);
+  added->add_option("--ffn-dim", options.ffn_dim, "Feed-forward dim of an expert (default 2048)")
+      ->check(CLI::PositiveNumber);
+  const std::map<std::string, fp8::Accumulation> names{{"fast", fp8::Accumulation::fast},
+                                                       {"full", fp8::Accumulation::full}};
+  added->add_option("--accumulation", options.accumulation, "Of FP8 products: fast or full (default fast)")
+      ->transform(CLI::CheckedTransformer(names));
+  added->add_flag("--json", command->json, "Print JSON");
+  added->callback([command] { print(bench_moe(command->options), command->json); });
+}
+
 struct StepCommand : Command {
   StepBenchOptions step;
 };
@@ -106,11 +132,13 @@ void add_step(CLI::App& bench) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure casts, matrix products, attention or whole steps on a device");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure casts, matrix products, attention, experts or whole steps on a device");
   bench->require_subcommand(1);
   add_quantize(*bench);
   add_gemm(*bench);
   add_attention(*bench);
+  add_moe(*bench);
   add_step(*bench);
 }
 

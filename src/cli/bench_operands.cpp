@@ -62,6 +62,10 @@ void* Operands::random(DType dtype, Index count, Sign sign) {
   return random<bf16>(count, sign);
 }
 
+template bf16* Operands::random(Index, Sign);
+template float* Operands::random(Index, Sign);
+template std::int32_t* Operands::upload(std::span<const std::int32_t>);
+
 std::int32_t* Operands::tokens(Index count, Index vocab) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -51,17 +51,7 @@ class Operands {
     return {room<std::byte>(static_cast<Index>(bytes)), bytes};
   }
 
-  /// Gives all memory back.
-  void clear() { blocks_.clear(); }
-
- private:
   enum class Sign : std::uint8_t { both, positive };
-
-  void bind(ops::RowCodes& codes, Index rows, Index cols);
-  void bind(ops::ColumnMaxima& columns, Index cols);
-  void bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols);
-  void bind(ops::CastLayout& layout, Index outer, Index contraction);
-  void bind(ops::GemmOperand& side, Index outer, Index contraction);
 
   /// Zeros, for results.
   template <typename T>
@@ -73,11 +63,22 @@ class Operands {
   /// Of bf16 or float in (-1, 1) or (0, 1); bytes are FP8 codes of up to a third of the exponents.
   template <typename T>
   [[nodiscard]] T* random(Index count, Sign sign = Sign::both);
+  template <typename T>
+  [[nodiscard]] T* upload(std::span<const T> values);
+
+  /// Gives all memory back.
+  void clear() { blocks_.clear(); }
+
+ private:
+  void bind(ops::RowCodes& codes, Index rows, Index cols);
+  void bind(ops::ColumnMaxima& columns, Index cols);
+  void bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols);
+  void bind(ops::CastLayout& layout, Index outer, Index contraction);
+  void bind(ops::GemmOperand& side, Index outer, Index contraction);
+
   /// bf16 or f32.
   [[nodiscard]] void* random(DType dtype, Index count, Sign sign = Sign::both);
   [[nodiscard]] std::int32_t* tokens(Index count, Index vocab);
-  template <typename T>
-  [[nodiscard]] T* upload(std::span<const T> values);
 
   const ops::Backend& backend_;
   std::vector<std::shared_ptr<std::byte>> blocks_;

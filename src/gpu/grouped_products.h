@@ -1,11 +1,8 @@
-// Matrix products of groups of rows, as a mixture of experts needs them, by a library behind one narrow interface.
-//
-// Offsets lie on the device, so that no size of a group is known to the host: groups of any size, none and all rows in
-// one included, take one call.
+// Matrix products of groups whose sizes only the device knows, behind one narrow interface.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/dtype.h"
@@ -13,46 +10,34 @@
 
 namespace octet::gpu {
 
-/// One side; both of a product have the same scale axis, and either bf16 or FP8.
+class Driver;
+
+/// One side: codes with a scale for each row, or bf16, which may lie transposed.
 struct GroupedOperand {
   const void* data = nullptr;
-  const float* scale_inverse = nullptr;  ///< of codes, f32; how many there are, the product says
+  const float* scale_inverse = nullptr;
   DType dtype = DType::bf16;
+  bool transposed = false;
 };
 
-/// D[r, n] = A[r, k] B[g][n, k]^T for the rows r of each group g, offsets[g] <= r < offsets[g + 1]. Forward is that
-/// with B an expert's weights, dgrad with B their transposed codes; rows of no group keep what D held.
-struct RowsGroupedProduct {
-  GroupedOperand a;                            ///< [rows, k]; scales [rows], or [1]
-  GroupedOperand b;                            ///< [groups, n, k]; scales [groups, n], or [1]
-  bool b_transposed = false;                   ///< bf16 alone: B lies as [groups, k, n]
-  fp8::ScaleAxis axis = fp8::ScaleAxis::none;  ///< of both sides' codes
-  void* d = nullptr;                           ///< [rows, n]
-  DType d_dtype = DType::bf16;
-  const std::int32_t* offsets = nullptr;  ///< [groups + 1], on the device, from 0, none less than that before it
-  std::int64_t rows = 0;                  ///< at most that many lie in groups
-  std::int64_t n = 0, k = 0;
-  std::int32_t groups = 0;
+/// D = A B^T of each of `groups` groups, all in one launch. Group e has
+/// - rows [offsets[e], offsets[e + 1]) of A [rows, k] and of D [rows, n], and a matrix of B [groups, n, k] for itself;
+///   a bf16 B may be [groups, k, n]; or,
+/// - with `by_contraction`, the stretch [offsets[e], offsets[e + 1]) of the contraction of A [m, rows] and B [n, rows],
+///   and a matrix of D [groups, m, n] for itself. Codes fill the last 128 of a stretch up with zeros; bf16 sides are
+///   [rows, m] and [rows, n], in stretches of any length.
+struct GroupedProduct {
+  GroupedOperand a, b;
+  void* d = nullptr;
+  DType d_dtype = DType::bf16;  ///< or f32, by contraction
+  const std::int32_t* offsets = nullptr;
+  std::int64_t groups = 0, rows = 0;
+  std::int64_t m = 0, n = 0, k = 0;  ///< m by contraction only, k otherwise; multiples of 16
+  bool by_contraction = false;
+  bool accumulate = false;
+  fp8::Accumulation accumulation = fp8::Accumulation::full;
 };
 
-/// D[g][n, k] = A[n, c] B[k, c]^T over the columns c of each group g, offsets[g] <= c < offsets[g + 1]; D of a group
-/// without columns is zero. wgrad is that, with A codes of dY and B codes of X, both stored transposed; columns that
-/// fill a group up to a multiple of the tile are zero on both sides.
-struct ColumnsGroupedProduct {
-  GroupedOperand a;                            ///< [n, columns]; scales [groups, n], or [1]
-  GroupedOperand b;                            ///< [k, columns]; scales [groups, k], or [1]
-  bool transposed = false;                     ///< bf16 alone: A and B lie as [columns, n] and [columns, k]
-  fp8::ScaleAxis axis = fp8::ScaleAxis::none;  ///< of both sides' codes
-  void* d = nullptr;                           ///< [groups, n, k]
-  DType d_dtype = DType::f32;                  ///< or bf16
-  const std::int32_t* offsets = nullptr;       ///< [groups + 1], on the device; FP8 wants multiples of 16
-  std::int64_t columns = 0;                    ///< of A and B as they lie
-  std::int64_t n = 0, k = 0;
-  std::int32_t groups = 0;
-};
-
-/// Work goes to the driver's stream, captured or not. Each product throws Failure, with the library's reason, where the
-/// library refuses it or fails.
 class GroupedProducts {
  public:
   GroupedProducts() = default;
@@ -60,13 +45,8 @@ class GroupedProducts {
   GroupedProducts& operator=(const GroupedProducts&) = delete;
   virtual ~GroupedProducts() = default;
 
-  /// Scratch bytes, at a multiple of 256, that a product of so many groups uses.
-  [[nodiscard]] virtual std::size_t workspace_bytes(std::int32_t groups) const = 0;
-  virtual void forward(const RowsGroupedProduct& product, void* workspace) = 0;
-  virtual void dgrad(const RowsGroupedProduct& product, void* workspace) = 0;
-  virtual void wgrad(const ColumnsGroupedProduct& product, void* workspace) = 0;
-  /// What computes them, and from which file.
-  [[nodiscard]] virtual std::string description() const = 0;
+  /// Puts the product on the driver's stream.
+  virtual void run(const GroupedProduct& product) = 0;
 };
 
 }  // namespace octet::gpu

@@ -171,8 +171,8 @@ OCTET_DEVICE void leave_row_part(const AdamW& a, const Vector& x, Index row, Ind
   a.row_partials[row * parts + part].bits = static_cast<std::uint16_t>(low > high ? low : high);
 }
 
-/// Block (x, y) takes eight columns a thread and the rows y, y + blocks_y, ... of them. Maxima are left by warp and by
-/// block: nothing waits for anything in between.
+/// Block (x, y) takes eight columns a thread and of its matrix's rows every blocks_each-th. Maxima are left by warp and
+/// by block: nothing waits for anything in between.
 template <typename Gradient, typename Moment, bool has_master>
 OCTET_DEVICE void adamw(const AdamW& a) {
   const Settings set(a);
@@ -180,7 +180,8 @@ OCTET_DEVICE void adamw(const AdamW& a) {
   const Index col = vector * 8;
   const bool full = a.aligned && col + 8 <= a.cols;
   Vector columns{};
-  for (Index row = block_index_y(); row < a.rows; row += block_count_y()) {
+  const Index first = block_index_y() / a.blocks_each * a.rows;
+  for (Index row = first + block_index_y() % a.blocks_each; row < first + a.rows; row += a.blocks_each) {
     Vector weight{};
     if (full) {
       weight = update<Gradient, Moment, has_master, true>(a, set, row, col);

@@ -163,6 +163,8 @@ struct SwigluBackward {
   bool ahead;  // shared memory has room for the next row of each operand
 };
 
+/// Where nobody wants codes, x may be several matrices, one for each of the blocks along y: [rows, cols] each, as are
+/// row maxima, and column partials.
 struct QuantizeRows {
   const bf16* x;      // [rows, cols]
   Measured measured;  // of x
@@ -172,11 +174,11 @@ struct QuantizeRows {
   bool ahead;  // shared memory has room for the next row of each operand
 };
 
-/// One scale from the largest of all, and its inverse.
+/// One scale from the largest of all, and its inverse, of each block's matrix.
 struct MakeScale {
-  const bf16* amax;      // [count]
-  float* scale;          // [1]
-  float* scale_inverse;  // [1]
+  const bf16* amax;      // [matrices, count]
+  float* scale;          // [matrices]
+  float* scale_inverse;  // [matrices]
   std::int64_t count;
   fp8::ScaleRule rule;
 };
@@ -196,7 +198,7 @@ struct CastSide {
   float* scale_inverse;    // [outer], with amax
 };
 
-/// Codes of x [rows, cols] under known maxima.
+/// Codes of x [rows, cols] under known maxima; of as many matrices, one after another, as there are blocks along y.
 struct CastTiles {
   const bf16* x;
   CastSide stored;      // [rows, cols]
@@ -252,7 +254,8 @@ struct CastStatistics {
   bool aligned;
 };
 
-/// amax[c] = the largest of partials [count, cols] in column c.
+/// amax[c] = the largest of partials [count, cols] in column c; of several matrices [matrices, count, cols], each
+/// [matrices, cols].
 struct FoldColumns {
   const bf16* partials;
   bf16* amax;
@@ -342,7 +345,8 @@ struct AdamW {
   const StepScalars* scalars;  // [1]
   bf16* row_partials;          // [rows, warps]: each warp's part of a row; null where nothing is measured
   bf16* column_partials;       // [blocks_y, cols], with row_partials
-  std::int64_t rows, cols;
+  std::int64_t rows, cols;     // of a matrix
+  int blocks_each;             // blocks_y that share a matrix
   std::uint64_t stream;
   float beta1, beta2, eps, weight_decay, lr_scale;
   bool aligned;

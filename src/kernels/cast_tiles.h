@@ -41,7 +41,8 @@ struct TileValues {
   }
 };
 
-/// Whose scale a thread makes of a tile: that of one slice of a layout, or none.
+/// Whose scale a thread makes of a tile: that of one slice of a layout, or none. Of several matrices, it is
+/// block_index_y()'s.
 struct ScaleMaker {
   const CastSide* side = nullptr;
   Index at = 0;
@@ -53,14 +54,14 @@ struct ScaleMaker {
   OCTET_DEVICE ScaleMaker(const CastSide& of, Index i, Index count, bool first) {
     if (of.codes == nullptr || i >= count) return;
     side = &of;
-    at = i;
+    at = block_index_y() * count + i;
     leaves = first;
-    if (of.amax != nullptr) amax = of.amax[i];
+    if (of.amax != nullptr) amax = of.amax[at];
   }
 
   [[nodiscard]] OCTET_DEVICE float make(const fp8::ScaleRule& rule) const {
     if (side == nullptr) return 0.0F;
-    if (side->amax == nullptr) return side->one_scale[0];
+    if (side->amax == nullptr) return side->one_scale[block_index_y()];
     const float scale = scale_of(rule, amax);
     if (leaves) side->scale_inverse[at] = fp8::inverse(scale);
     return scale;
@@ -89,15 +90,16 @@ struct alignas(16) TransposedTile {
     return *reinterpret_cast<const Vector*>(&words[col][(part ^ (col / 8)) * 4]);
   }
 
-  /// The thread's part, under the scales of the tile's columns.
+  /// The thread's part, under the scales of the tile's columns. `kept` has a byte for each of its four rows: codes of
+  /// those that are not there are zero, whatever the scale.
   template <fp8::Format F>
-  OCTET_DEVICE void fill(const TileValues& x, const float* column_scales) {
+  OCTET_DEVICE void fill(const TileValues& x, const float* column_scales, std::uint32_t kept = 0xFFFF'FFFFU) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int col = thread_index() % 8 * 8 + i;
       const float scale = column_scales[col];
       quad(col, thread_index() / 8) =
-          encode_four<F>(x.at(0, i) * scale, x.at(1, i) * scale, x.at(2, i) * scale, x.at(3, i) * scale);
+          encode_four<F>(x.at(0, i) * scale, x.at(1, i) * scale, x.at(2, i) * scale, x.at(3, i) * scale) & kept;
     }
   }
 

@@ -5,7 +5,7 @@
 namespace octet::kernels {
 namespace {
 
-/// 2 (x) + 1 (codes) bytes an element; with no codes wanted, the maxima alone.
+/// 2 (x) + 1 (codes) bytes an element; with no codes wanted, the maxima alone, of matrix block_index_y().
 template <fp8::Format F, int V>
 OCTET_DEVICE void quantize_rows(const QuantizeRows& a) {
   OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
@@ -13,37 +13,45 @@ OCTET_DEVICE void quantize_rows(const QuantizeRows& a) {
   const RowPlace<V> place{a.cols, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
   const RowAhead<V> next(a.ahead, place, 1);
-  next.ask(a.x + first_row() * a.cols, place, first_row() < a.rows);
+  const Index matrix = block_index_y();
+  const bf16* matrix_x = a.x + matrix * a.rows * a.cols;
+  next.ask(matrix_x + first_row() * a.cols, place, first_row() < a.rows);
   for (Index r = first_row(); r < a.rows; r += row_step()) {
     RowVectors<V> x;
     finish_copies();
-    next.take(a.x + r * a.cols, place, x);
-    next.ask(a.x + (r + row_step()) * a.cols, place, r + row_step() < a.rows);
+    next.take(matrix_x + r * a.cols, place, x);
+    next.ask(matrix_x + (r + row_step()) * a.cols, place, r + row_step() < a.rows);
     leave_row<F, V>(a.measured, x, place, r, columns, maxima);
     if (a.measured.codes == nullptr && a.measured.row_amax != nullptr) {
       const std::uint16_t amax = maxima.largest_half(x.largest());
-      if (thread_index() == 0) a.measured.row_amax[r] = bf16{amax};
+      if (thread_index() == 0) a.measured.row_amax[matrix * a.rows + r] = bf16{amax};
     }
   }
-  columns.store(a.measured.column_partials, a.cols, 0, place);
+  columns.store(a.measured.column_partials + matrix * block_count() * a.cols, a.cols, 0, place);
 }
 
-/// The largest of all maxima gives one scale.
+/// The largest of a matrix's maxima gives its one scale; a block a matrix.
 OCTET_DEVICE void make_one_scale(const MakeScale& a) {
   OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
   BlockFold<std::uint32_t> maxima(parts);
+  const bf16* amax_of_matrix = a.amax + block_index() * a.count;
   std::uint32_t largest = 0;
-  for (Index i = thread_index(); i < a.count; i += thread_count()) largest = max_u16x2(largest, a.amax[i].bits);
+  for (Index i = thread_index(); i < a.count; i += thread_count()) largest = max_u16x2(largest, amax_of_matrix[i].bits);
   const bf16 amax{maxima.largest_half(largest)};
   if (thread_index() != 0) return;
   const float scale = scale_of(a.rule, amax);
-  a.scale[0] = scale;
-  a.scale_inverse[0] = fp8::inverse(scale);
+  a.scale[block_index()] = scale;
+  a.scale_inverse[block_index()] = fp8::inverse(scale);
 }
 
 OCTET_DEVICE void repeat_scale(const RepeatScale& a) {
   const Index i = Index{block_index()} * thread_count() + thread_index();
   if (i < a.count) a.to[i] = a.from[0];
+}
+
+/// Where matrix block_index_y() begins.
+OCTET_DEVICE Index matrix_begin(const CastTiles& a) {
+  return block_index_y() * a.rows * a.cols;
 }
 
 /// The next tile, under way to shared memory while a block casts the one before, as kernels/row.h has it of rows.
@@ -54,7 +62,8 @@ struct TileAhead {
     if (!a.aligned) return;
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      begin_copy<16>(&slots[r][thread_index()], a.x + (part.row + r) * a.cols + part.col, part.has(r, a.rows, a.cols));
+      begin_copy<16>(&slots[r][thread_index()], a.x + matrix_begin(a) + (part.row + r) * a.cols + part.col,
+                     part.has(r, a.rows, a.cols));
     }
   }
 
@@ -66,8 +75,9 @@ struct TileAhead {
       if (a.aligned) {
         x.rows[r] = slots[r][thread_index()];
       } else {
-        x.rows[r] = part.has(r, a.rows, a.cols) ? load_some(a.x + (part.row + r) * a.cols + part.col, a.cols - part.col)
-                                                : Vector{};
+        x.rows[r] = part.has(r, a.rows, a.cols)
+                        ? load_some(a.x + matrix_begin(a) + (part.row + r) * a.cols + part.col, a.cols - part.col)
+                        : Vector{};
       }
     }
     return x;
@@ -106,7 +116,7 @@ OCTET_DEVICE void store_as_stored(const CastTiles& a, const TilePart& part, cons
       codes[w] = encode_four<F>(x.at(r, 4 * w) * scale, x.at(r, 4 * w + 1) * scale, x.at(r, 4 * w + 2) * scale,
                                 x.at(r, 4 * w + 3) * scale);
     }
-    std::uint8_t* to = a.stored.codes + (part.row + r) * a.cols + part.col;
+    std::uint8_t* to = a.stored.codes + matrix_begin(a) + (part.row + r) * a.cols + part.col;
     if (a.aligned) {
       *reinterpret_cast<std::uint64_t*>(to) = codes[0] | (std::uint64_t{codes[1]} << 32);
     } else {
@@ -118,7 +128,7 @@ OCTET_DEVICE void store_as_stored(const CastTiles& a, const TilePart& part, cons
   }
 }
 
-/// Tiles one after the other: 2 (x) + 1 for each layout bytes an element.
+/// Tiles of matrix block_index_y() one after the other: 2 (x) + 1 for each layout bytes an element.
 template <fp8::Format F>
 OCTET_DEVICE void cast_tiles(const CastTiles& a) {
   OCTET_SHARED TransposedTile transposed;
@@ -141,7 +151,9 @@ OCTET_DEVICE void cast_tiles(const CastTiles& a) {
     if (a.stored.codes != nullptr) store_as_stored<F>(a, part, x, scales);
     if (a.transposed.codes != nullptr) transposed.fill<F>(x, scales.columns());
     sync_block();  // all have read the scales, which the next tile replaces
-    if (a.transposed.codes != nullptr) transposed.store(a.transposed.codes, place, a.rows, a.cols, a.rows_aligned);
+    if (a.transposed.codes != nullptr) {
+      transposed.store(a.transposed.codes + matrix_begin(a), place, a.rows, a.cols, a.rows_aligned);
+    }
     place = next;
   }
 }

@@ -3,27 +3,10 @@
 // transposed codes of what is not stored are made of the same operands: 4 + 2 + 2 (codes) + 1 (of y) bytes.
 #include "kernels/cast_tiles.h"
 #include "kernels/measured.h"
+#include "kernels/swiglu.h"
 
 namespace octet::kernels {
 namespace {
-
-/// 1 / (1 + e^-x) and its complement 1 / (1 + e^x), from one exponential in (0, 1]: in range for every x, and the
-/// reciprocal is that of a number in [1, 2].
-struct Sigmoid {
-  float value, complement;
-
-  OCTET_DEVICE explicit Sigmoid(float x) {
-    const float small = fast_exp(-fabsf(x));
-    const float larger = fast_reciprocal(1.0F + small);
-    const float smaller = small * larger;
-    value = x > 0 ? larger : smaller;
-    complement = x > 0 ? smaller : larger;
-  }
-};
-
-OCTET_DEVICE float silu_times(float gate, const Sigmoid& of_gate, float up) {
-  return gate * of_gate.value * up;
-}
 
 /// y = silu(gate) * up, in the registers of gate.
 template <fp8::Format F, int V>
@@ -54,17 +37,6 @@ OCTET_DEVICE void forward(const SwigluForward& a) {
   }
   columns.store(a.measured.column_partials, a.dim, 0, place);
 }
-
-/// Gradients of a gate and of what it is multiplied by.
-struct GateGradient {
-  float dgate, dup;
-
-  OCTET_DEVICE GateGradient(float gate, const Sigmoid& s, float up, float dy) {
-    // Written as fused where it may be, so that whoever makes a gradient once more gets the same bits.
-    dgate = dy * up * (s.value * fmaf(gate, s.complement, 1.0F));
-    dup = dy * (gate * s.value);
-  }
-};
 
 /// The gradient's row, dgate then dup, is cast under one scale. Each half is held as a row of its own, in the registers
 /// of what it is computed from.

@@ -42,11 +42,16 @@ OCTET_DEVICE Vector largest_of_rows(const FoldColumns& a, int row, int col) {
   return largest;
 }
 
-/// amax[c] = the largest of a column of partials, as bits of magnitudes: in any order.
-OCTET_DEVICE void fold_columns(const FoldColumns& a, int block) {
+/// amax[c] = the largest of a column of partials, as bits of magnitudes: in any order. As many blocks a matrix as its
+/// columns take.
+OCTET_DEVICE void fold_columns(const FoldColumns& all, int block) {
   constexpr int kWords = kColumns / 2;
   constexpr int kWarps = kThreads / kWarpSize;
   static_assert(kWords <= kWarps && kWarps <= kWarpSize);
+  const int blocks_each = (all.cols + kColumns - 1) / kColumns;
+  const Index matrix = block / blocks_each;
+  const FoldColumns a{all.partials + matrix * all.count * all.cols, all.amax + matrix * all.cols, all.count, all.cols};
+  block %= blocks_each;
   OCTET_SHARED std::uint32_t parts[kWords][kWarps + 1];
   const int vector = thread_index() % kVectors;
   const int col = block * kColumns + vector * 8;

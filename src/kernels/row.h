@@ -210,7 +210,11 @@ struct ColumnFold {
 
   OCTET_DEVICE explicit ColumnFold(bool wanted, int of_part = 0)
       : part(of_part), maxima(wanted ? shared_part<V>(of_part, thread_index_y()) : nullptr) {
-    if (!wanted) return;
+    clear();
+  }
+
+  OCTET_DEVICE void clear() const {
+    if (maxima == nullptr) return;
 #pragma unroll
     for (int v = 0; v < V; ++v) own(v) = Vector{};
   }

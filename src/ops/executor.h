@@ -66,7 +66,7 @@ class Executor {
     totals.flops += op.flops();
     totals.bytes += op.bytes();
     if constexpr (requires { op.is_fp8(); }) {
-      if (op.is_fp8()) counts_.fp8_codes_used += static_cast<std::uint64_t>(op.m * op.k + op.n * op.k);
+      if (op.is_fp8()) counts_.fp8_codes_used += static_cast<std::uint64_t>(op.operand_elements());
     }
     const std::size_t scratch_bytes = backend_->workspace_bytes(op);
     Buffer scratch;

@@ -69,7 +69,7 @@ struct RouterRule {
 
 /// The experts of each token and how much each counts, in fp32: scores s of the logits, of which the top_k greatest
 /// s + bias are chosen, best first; at a tie the lower index wins. What a choice counts comes from s alone. A row with
-/// a NaN chooses valid experts, each once, and its weights are NaN.
+/// a NaN among its s + bias chooses valid experts, each once, and its weights are NaN.
 struct Route {
   static constexpr std::string_view name = "route";
   const float* logits;    // [T, E]
@@ -87,7 +87,7 @@ struct Route {
 /// The gradient of Route's weights with respect to the logits; the choice itself has none. With `balance_scale` other
 /// than zero, the gradient of the sequence-wise balance loss is added (DeepSeek-V3, 2024, equations 17-20):
 /// balance_scale * sum over the batch of sum_e f_e P_e, where f_e = E / (K S) times how often the sequence chose e,
-/// P_e = mean over the sequence of s_e / sum of s.
+/// P_e = mean over the sequence of s_e / sum of s. A NaN in dweights reaches the logits of what its token chose.
 struct RouteBackward {
   static constexpr std::string_view name = "route_backward";
   const float* logits;          // [T, E]
@@ -168,7 +168,8 @@ struct GatherRowsCast {
   }
 };
 
-/// out[t] = base[t] + the sum of the token's K routed rows, in fp32, in the order of choice; rounded once.
+/// out[t] = base[t] + the sum of the token's K routed rows, in fp32, from the base on in the order of choice; rounded
+/// once.
 struct CombineRows {
   static constexpr std::string_view name = "combine_rows";
   const bf16* routed;                 // [M, D]
@@ -263,6 +264,7 @@ struct GroupedGemm {
   Accumulation accumulation;
 
   [[nodiscard]] bool is_fp8() const { return a.dtype != DType::bf16; }
+  [[nodiscard]] std::int64_t operand_elements() const { return (groups.rows + groups.experts * n) * k; }
   [[nodiscard]] double flops() const { return 2.0 * static_cast<double>(groups.rows) * static_cast<double>(n * k); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(groups.rows * k + groups.experts * n * k) * static_cast<double>(size_of(a.dtype)) +
@@ -286,6 +288,7 @@ struct GroupedWgrad {
   Accumulation accumulation;
 
   [[nodiscard]] bool is_fp8() const { return a.dtype != DType::bf16; }
+  [[nodiscard]] std::int64_t operand_elements() const { return groups.rows * (m + n); }
   [[nodiscard]] double flops() const { return 2.0 * static_cast<double>(groups.rows) * static_cast<double>(m * n); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(groups.rows * (m + n)) * static_cast<double>(size_of(a.dtype)) +

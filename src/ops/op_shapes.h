@@ -25,9 +25,21 @@ template <typename Op>
   const auto add = [&](std::string_view name, std::int64_t value) { extents.push_back({name, value}); };
   if constexpr (requires { op.shape; }) extents = extents_of(op.shape);
   if constexpr (requires { op.n; }) {  // a product; an optimizer's m is no extent
-    add("m", op.m);
+    if constexpr (requires { op.m; }) add("m", op.m);
     add("n", op.n);
-    add("k", op.k);
+    if constexpr (requires { op.k; }) add("k", op.k);
+  }
+  if constexpr (requires { op.groups.experts; }) {  // of routed rows
+    add("experts", op.groups.experts);
+    add("rows", op.groups.rows);
+  }
+  if constexpr (requires { op.rule.experts; }) add("experts", op.rule.experts);
+  if constexpr (requires { op.expert_count; }) add("experts", op.expert_count);
+  if constexpr (requires { std::int64_t{op.experts}; }) add("experts", op.experts);  // a pointer is no extent
+  if constexpr (requires { op.rule.top_k; }) add("top_k", op.rule.top_k);
+  if constexpr (requires { op.top_k; }) add("top_k", op.top_k);
+  if constexpr (requires { op.matrices; }) {
+    if (op.matrices != 1) add("matrices", op.matrices);
   }
   if constexpr (requires { op.rows; }) add("rows", op.rows);
   if constexpr (requires { op.cols; }) add("cols", op.cols);
@@ -49,7 +61,9 @@ template <typename Op>
 template <typename Op>
 [[nodiscard]] std::string types_of(const Op& op) {
   if constexpr (requires { op.a.dtype; }) {
-    return fmt::format("{} x {} -> {}", name(op.a.dtype), name(op.b.dtype), name(op.d_dtype));
+    DType result = DType::bf16;
+    if constexpr (requires { op.d_dtype; }) result = op.d_dtype;
+    return fmt::format("{} x {} -> {}", name(op.a.dtype), name(op.b.dtype), name(result));
   } else {
     return {};
   }

@@ -292,7 +292,8 @@ struct Maxima {
 };
 
 /// Codes of x under maxima that are known, as stored or transposed or both, in one pass over x. A product that
-/// contracts the rows finds transposed codes contiguous. Of several matrices each is transposed by itself.
+/// contracts the rows finds transposed codes contiguous. Of several matrices each is transposed by itself, and has one
+/// scale of its own where one serves a matrix: scale_inverse is [matrices, outer] or [matrices].
 struct Cast {
   static constexpr std::string_view name = "cast";
   const bf16* x;            // [matrices, rows, cols]
@@ -345,6 +346,7 @@ struct Gemm {
   Accumulation accumulation;
 
   [[nodiscard]] bool is_fp8() const { return a.dtype != DType::bf16; }
+  [[nodiscard]] std::int64_t operand_elements() const { return (m + n) * k; }
   [[nodiscard]] double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n * k); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(m * k) * static_cast<double>(size_of(a.dtype)) +
@@ -484,6 +486,8 @@ template <template <typename...> typename List>
 using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNormForwardCast, RmsNormBackward, Rope,
                     AttentionForward, AttentionBackward, AppendToCache, AttentionDecode, SwigluForward, SwigluBackward,
                     SwigluBackwardCast, QuantizeRows, Maxima, Cast, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero,
-                    SumOfSquares, AdamW, FindNonFinite, Copy, Difference>;
+                    SumOfSquares, AdamW, FindNonFinite, Copy, Difference, Route, RouteBackward, BalanceBias,
+                    GroupTokens, GatherRows, GatherRowsCast, CombineRows, GroupedSwigluForward, GroupedSwigluBackward,
+                    GroupedSwigluCast, GroupedGemm, GroupedWgrad>;
 
 }  // namespace octet::ops

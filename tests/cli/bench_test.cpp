@@ -93,7 +93,7 @@ TEST_F(Bench, QuantizeCountsTheCallsOfAStep) {
 TEST_F(Bench, QuantizeOfOneMatrixStillTimesCasts) {
   const auto bench = json_of({"bench", "quantize", "--rows", "64", "--cols", "64", "--threads", "1", "--json"});
   EXPECT_EQ(bench.at("threads"), 1);
-  EXPECT_EQ(bench.at("results").size(), 2U * 4 * 7);
+  EXPECT_EQ(bench.at("results").size(), 2U * 4 * 10);
 }
 
 TEST_F(Bench, QuantizeRefusesWhatItCannotMeasure) {
@@ -158,6 +158,36 @@ TEST_F(Bench, EveryMeasurementRefusesADeviceThatThereIsNot) {
   for (const char* what : {"quantize", "gemm", "attention", "step"}) {
     refuses({"bench", what, kDebugModel, "--device", "tpu"}, {"no device \"tpu\"", "cpu, cuda, cuda:N, hip and hip:N"});
   }
+}
+
+/// Four experts share 120 rows of 32, in a feed-forward network of 48.
+TEST_F(Bench, MoeTimesEveryOpOfEverySplitInBothPrecisions) {
+  const auto bench = json_of({"bench", "moe", "--device", "cpu", "--experts", "4", "--rows", "120", "--dim", "32",
+                              "--ffn-dim", "48", "--json"});
+  ASSERT_EQ(bench.at("layers").size(), 8U);
+  std::set<std::string> seen;
+  for (const Json& layer : bench.at("layers")) {
+    seen.insert(layer.at("precision").get<std::string>() + " " + layer.at("split").get<std::string>());
+    const bool fp8 = layer.at("precision") == "fp8";
+    EXPECT_GT(layer.at("seconds").get<double>(), 0.0);
+    EXPECT_EQ(layer.contains("seconds_with_weight_casts"), fp8);
+    double flops = 0;
+    std::map<std::string, double> seconds;
+    for (const Json& call : layer.at("calls")) {
+      flops += call.at("flops").get<double>();
+      seconds[call.at("op").get<std::string>()] = call.at("seconds").get<double>();
+      EXPECT_GT(call.at("share_of_copy").get<double>(), 0.0) << call;
+    }
+    EXPECT_EQ(seconds.size(), fp8 ? 15U : 8U);
+    EXPECT_EQ(flops, 3.0 * 3 * 2 * 120 * 32 * 48);  // three products, forward and twice backward
+    const double forward = seconds.at("x w13^T") + seconds.at("y w2^T");
+    const double rate = 3.0 * 2 * 120 * 32 * 48 / forward;
+    EXPECT_NEAR(layer.at("forward_flops_per_second").get<double>(), rate, 1e-9 * rate);
+  }
+  EXPECT_EQ(seen.size(), 8U);
+  refuses({"bench", "moe", "--device", "cpu", "--rows", "3"}, {"32 experts", "3 rows"});
+  refuses({"bench", "moe", "--device", "cpu", "--dim", "40"}, {"multiples of 16", "40"});
+  refuses({"bench", "moe", "--device", "tpu"}, {"no device \"tpu\""});
 }
 
 TEST_F(Bench, StepComparesWithCeilingsAndPlan) {

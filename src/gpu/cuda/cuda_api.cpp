@@ -88,6 +88,7 @@ CudaApi::CudaApi(DynamicLibrary found) : library(std::move(found)) {
   bind("cuFuncGetName", function_get_name);
   bind("cuFuncSetAttribute", function_set_attribute);
   bind("cuLaunchKernelEx", launch_kernel);
+  bind("cuTensorMapEncodeTiled", tensor_map_encode_tiled);
   bind("cuStreamCreate", stream_create);
   bind("cuStreamDestroy_v2", stream_destroy);
   bind("cuStreamSynchronize", stream_synchronize);

@@ -42,6 +42,7 @@ struct CudaApi {
   decltype(&cuFuncGetName) function_get_name = nullptr;
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
   decltype(&cuLaunchKernelEx) launch_kernel = nullptr;
+  decltype(&cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
   decltype(&cuStreamCreate) stream_create = nullptr;
   decltype(&cuStreamDestroy) stream_destroy = nullptr;
   decltype(&cuStreamSynchronize) stream_synchronize = nullptr;

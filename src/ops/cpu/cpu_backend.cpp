@@ -6,13 +6,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "ops/cpu/cpu_device.h"
+#include "ops/cpu/measured_rows.h"
+#include "ops/cpu/moe_entries.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/row_scale.h"
 
@@ -22,83 +23,6 @@ namespace {
 
 /// Elements per range of an element-wise kernel; partial sums are kept per range, so it must never depend on threads.
 constexpr Index kElementGrain = 1 << 16;
-
-/// Rounded up so that no two threads write to the same cache line.
-std::size_t padded(std::size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-/// Column maxima of an op that is run by ranges of rows: each thread raises its own, the largest of all are the result.
-/// A maximum does not depend on the order, so neither does it on the threads.
-class ColumnFold {
- public:
-  [[nodiscard]] static std::size_t workspace(const Device& device, Index cols) {
-    return static_cast<std::size_t>(cpu(device).threads()) * bytes_per_thread(cols);
-  }
-
-  ColumnFold(const CpuDevice& device, Workspace workspace, Index cols)
-      : pool_(device.pool()),
-        workspace_(workspace.first(static_cast<std::size_t>(pool_.threads()) * bytes_per_thread(cols))),
-        cols_(cols) {
-    std::memset(workspace_.data(), 0, workspace_.size());
-  }
-
-  [[nodiscard]] std::uint16_t* of_thread(int thread) const {
-    return reinterpret_cast<std::uint16_t*>(workspace_.data() +
-                                            static_cast<std::size_t>(thread) * bytes_per_thread(cols_));
-  }
-
-  void write(bf16* amax) const {
-    parallel_ranges(pool_, cols_, 4096, [&](Index begin, Index end) {
-      for (Index col = begin; col < end; ++col) {
-        std::uint16_t largest = 0;
-        for (int thread = 0; thread < pool_.threads(); ++thread) largest = std::max(largest, of_thread(thread)[col]);
-        amax[col] = bf16{largest};
-      }
-    });
-  }
-
- private:
-  [[nodiscard]] static std::size_t bytes_per_thread(Index cols) {
-    return padded(static_cast<std::size_t>(cols) * sizeof(std::uint16_t));
-  }
-
-  ThreadPool& pool_;
-  Workspace workspace_;
-  Index cols_;
-};
-
-template <auto Kernel, typename Op>
-void run_rows(Device& device, const Op& op, Index rows, Index bytes_per_row) {
-  const CpuDevice& self = cpu(device);
-  parallel_ranges(self.pool(), rows, row_grain(bytes_per_row),
-                  [&](Index begin, Index end) { (self.kernels().*Kernel)(op, begin, end); });
-}
-
-/// Runs body(begin, end, column_maxima, thread) over chunks of rows, and writes the columns' maxima to `amax` [cols];
-/// null where nobody wants them.
-template <typename Body>
-void measure_rows(const CpuDevice& self, Workspace workspace, Index rows, Index cols, Index bytes_per_row, bf16* amax,
-                  const Body& body) {
-  const Index grain = row_grain(bytes_per_row);
-  std::optional<ColumnFold> fold;
-  if (amax != nullptr) fold.emplace(self, workspace, cols);
-  self.pool().run((rows + grain - 1) / grain, [&](Index chunk, int thread) {
-    body(chunk * grain, std::min(rows, (chunk + 1) * grain), fold ? fold->of_thread(thread) : nullptr, thread);
-  });
-  if (fold) fold->write(amax);
-}
-
-/// The same as run_rows() for kernels that measure the columns of what they write.
-template <auto Kernel, typename Op>
-void run_measured_rows(Device& device, const Op& op, Workspace workspace, Index rows, Index cols, Index bytes_per_row,
-                       bf16* amax) {
-  const CpuDevice& self = cpu(device);
-  measure_rows(self, workspace, rows, cols, bytes_per_row, amax,
-               [&](Index begin, Index end, std::uint16_t* column_maxima, int /*thread*/) {
-                 (self.kernels().*Kernel)(op, begin, end, column_maxima);
-               });
-}
 
 /// Bytes of a row that is not stored: each thread has one.
 template <typename Op>
@@ -263,77 +187,6 @@ void swiglu_backward_cast(Device& device, const SwigluBackwardCast& op, Workspac
                   [&](Index begin, Index end) { self.kernels().swiglu_backward_cast(op, scales, begin, end); });
 }
 
-std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op) {
-  return op.columns.wanted ? ColumnFold::workspace(device, op.cols) : 0;
-}
-
-void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) {
-  run_measured_rows<&RowKernels::quantize_rows>(device, op, workspace, op.rows, op.cols, op.cols * 3, op.columns.amax);
-}
-
-std::size_t maxima_workspace(const Device& device, const Maxima& op) {
-  return ColumnFold::workspace(device, op.cols);
-}
-
-void maxima(Device& device, const Maxima& op, Workspace workspace) {
-  run_measured_rows<&RowKernels::maxima>(device, op, workspace, op.rows, op.cols, op.cols * 2, op.column_amax);
-}
-
-/// Writes the scales of a layout's rows, or the one of all, and their inverses.
-void make_scales(const Cast& op, const CastLayout& layout, const bf16* amax_of_rows, Index outer, float* scales) {
-  const auto make = [&](Index i, bf16 amax) {
-    const RowScale scale = row_scale(op.rule, amax.bits);
-    scales[i] = scale.scale;
-    layout.scale_inverse[i] = scale.inverse;
-  };
-  if (layout.axis == ScaleAxis::row) {
-    for (Index i = 0; i < outer; ++i) make(i, amax_of_rows[i]);
-  } else if (layout.axis == ScaleAxis::tensor) {
-    make(0, fp8::amax({op.column_amax, static_cast<std::size_t>(op.cols)}));
-  }
-}
-
-std::size_t row_scales_bytes(const Cast& op) {
-  return padded(static_cast<std::size_t>(op.rows + 1) * sizeof(float));
-}
-
-std::size_t cast_workspace(const Device&, const Cast& op) {
-  return row_scales_bytes(op) + padded(static_cast<std::size_t>(op.cols + 1) * sizeof(float));
-}
-
-void cast(Device& device, const Cast& op, Workspace workspace) {
-  const CpuDevice& self = cpu(device);
-  auto* row_scales = reinterpret_cast<float*>(workspace.data());
-  auto* column_scales = reinterpret_cast<float*>(workspace.data() + row_scales_bytes(op));
-  make_scales(op, op.as_stored, op.row_amax, op.rows, row_scales);
-  make_scales(op, op.transposed, op.column_amax, op.cols, column_scales);
-  if (op.transposed.wanted()) {
-    parallel_ranges(self.pool(), op.cols, kColumnBlock, [&](Index begin, Index end) {
-      self.kernels().cast_transposed(op, row_scales, column_scales, begin, end);
-    });
-  } else {
-    parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 3),
-                    [&](Index begin, Index end) { self.kernels().cast_as_stored(op, row_scales, begin, end); });
-  }
-}
-
-void cast_statistics(Device& device, const CastStatistics& op, Workspace) {
-  const CpuDevice& self = cpu(device);
-  std::atomic<std::uint64_t> saturated{0};  // counts, whose order does not matter
-  std::atomic<std::uint64_t> overflowed{0};
-  std::atomic<std::uint64_t> underflowed{0};
-  parallel_ranges(self.pool(), op.rows, row_grain(op.cols * 2), [&](Index begin, Index end) {
-    RowKernels::CastTally range;
-    self.kernels().cast_statistics(op, begin, end, range);
-    saturated += range.saturated;
-    overflowed += range.overflowed;
-    underflowed += range.underflowed;
-  });
-  *op.saturated += saturated;
-  *op.overflowed += overflowed;
-  *op.underflowed += underflowed;
-}
-
 void cross_entropy(Device& device, const CrossEntropy& op, Workspace) {
   run_rows<&RowKernels::cross_entropy>(device, op, op.rows, op.vocab * 4);
 }
@@ -375,8 +228,7 @@ std::size_t adamw_workspace(const Device& device, const AdamW& op) {
 }
 
 void adamw(Device& device, const AdamW& op, Workspace workspace) {
-  run_measured_rows<&RowKernels::adamw>(device, op, workspace, op.rows, op.cols, op.cols * 30,
-                                        op.measures ? op.column_amax : nullptr);
+  measure_matrices<&RowKernels::adamw>(device, op, workspace, op.cols * 30, op.measures ? op.column_amax : nullptr);
 }
 
 void find_non_finite(Device& device, const FindNonFinite& op, Workspace) {
@@ -441,10 +293,10 @@ constexpr OpTable table = {
     {&swiglu_forward, &swiglu_forward_workspace},
     {&swiglu_backward, &swiglu_backward_workspace},
     {&swiglu_backward_cast, &swiglu_backward_cast_workspace},
-    {&quantize_rows, &quantize_rows_workspace},
-    {&maxima, &maxima_workspace},
-    {&cast, &cast_workspace},
-    {&cast_statistics, nullptr},
+    {&run_quantize_rows, &quantize_rows_workspace},
+    {&run_maxima, &maxima_workspace},
+    {&run_cast, &cast_workspace},
+    {&run_cast_statistics, nullptr},
     {&run_gemm, &gemm_workspace},
     {&cross_entropy, nullptr},
     {&sum_floats, nullptr},
@@ -454,6 +306,18 @@ constexpr OpTable table = {
     {&find_non_finite, nullptr},
     {&copy, nullptr},
     {&difference, &difference_workspace},
+    {&run_route, &route_workspace},
+    {&run_route_backward, &route_backward_workspace},
+    {&run_balance_bias, nullptr},
+    {&run_group_tokens, nullptr},
+    {&run_gather_rows, &gather_rows_workspace},
+    {&run_gather_rows_cast, nullptr},
+    {&run_combine_rows, nullptr},
+    {&run_grouped_swiglu_forward, &grouped_swiglu_forward_workspace},
+    {&run_grouped_swiglu_backward, &grouped_swiglu_backward_workspace},
+    {&run_grouped_swiglu_cast, nullptr},
+    {&run_grouped_gemm, &grouped_gemm_workspace},
+    {&run_grouped_wgrad, &grouped_wgrad_workspace},
 };
 
 }  // namespace

@@ -35,7 +35,15 @@ class CpuDevice final : public Device {
   return static_cast<const CpuDevice&>(device);
 }
 
-// Entries that span a file of their own: each has the op's run and workspace functions.
+// Entries that span a file of their own: each has the op's run and workspace functions. Those of a mixture of experts
+// are in moe_entries.h.
+void run_quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace);
+[[nodiscard]] std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op);
+void run_maxima(Device& device, const Maxima& op, Workspace workspace);
+[[nodiscard]] std::size_t maxima_workspace(const Device& device, const Maxima& op);
+void run_cast(Device& device, const Cast& op, Workspace workspace);
+[[nodiscard]] std::size_t cast_workspace(const Device& device, const Cast& op);
+void run_cast_statistics(Device& device, const CastStatistics& op, Workspace workspace);
 void run_gemm(Device& device, const Gemm& op, Workspace workspace);
 [[nodiscard]] std::size_t gemm_workspace(const Device& device, const Gemm& op);
 void run_attention_forward(Device& device, const AttentionForward& op, Workspace workspace);

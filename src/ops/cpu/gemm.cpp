@@ -4,6 +4,7 @@
 
 #include "ops/cpu/cpu_device.h"
 #include "ops/cpu/parallel.h"
+#include "ops/cpu/product.h"
 
 namespace octet::ops::cpu {
 namespace {
@@ -51,20 +52,10 @@ fp8::Format format_of(DType dtype) {
 }
 
 void fill_operand(const CpuDevice& device, const GemmOperand& operand, const Prepared& prepared, Index count) {
-  const DType wanted = device.products().operands();
-  if (!needs_copy(operand, wanted)) return;
+  if (!needs_copy(operand, device.products().operands())) return;
   auto* out = const_cast<std::byte*>(prepared.data);  // our own workspace
-  const RowKernels& kernels = device.kernels();
   parallel_ranges(device.pool(), count, 32768, [&](Index begin, Index end) {
-    if (operand.dtype == DType::bf16) {
-      kernels.widen_to_f32(static_cast<const bf16*>(operand.data), reinterpret_cast<float*>(out), begin, end);
-    } else if (wanted == DType::bf16) {
-      kernels.decode_to_bf16(static_cast<const std::uint8_t*>(operand.data), format_of(operand.dtype),
-                             reinterpret_cast<bf16*>(out), begin, end);
-    } else {
-      kernels.decode_to_f32(static_cast<const std::uint8_t*>(operand.data), format_of(operand.dtype),
-                            reinterpret_cast<float*>(out), begin, end);
-    }
+    convert_operand(device, operand.data, operand.dtype, out, begin, end);
   });
 }
 
@@ -104,23 +95,8 @@ GemmLayout lay_out(const CpuDevice& device, const Gemm& op, std::byte* workspace
   return layout;
 }
 
-void check_operands(const Gemm& op) {
-  const bool fp8_a = op.a.dtype != DType::bf16;
-  const bool fp8_b = op.b.dtype != DType::bf16;
-  check(fp8_a == fp8_b, "both operands of a product are FP8, or neither");
-  check(!fp8_a || (!op.a.transposed && !op.b.transposed), "FP8 operands are contiguous along the contraction");
-  check(!op.accumulate || op.d_dtype == DType::f32, "a product accumulates in fp32");
-  check(op.d_dtype == DType::f32 || op.d_dtype == DType::bf16, "a product writes bf16 or fp32");
-  if (!fp8_a) return;
-  const auto is_fnuz = [](DType dtype) { return dtype == DType::e4m3fnuz || dtype == DType::e5m2fnuz; };
-  if (is_fnuz(op.a.dtype) != is_fnuz(op.b.dtype)) {
-    throw Failure("a product cannot mix {} with {}: the same byte means another value", name(op.a.dtype),
-                  name(op.b.dtype));
-  }
-}
-
-void run_tile(const CpuDevice& device, const Gemm& op, const GemmLayout& layout, Index tile_row, Index tile_col,
-              std::byte* scratch) {
+void run_tile(const CpuDevice& device, const Gemm& op, Index wanted_rows, const GemmLayout& layout, Index tile_row,
+              Index tile_col, std::byte* scratch) {
   const Index row = tile_row * layout.tile.rows;
   const Index col = tile_col * layout.tile.cols;
   const Index rows = std::min(layout.tile.rows, op.m - row);
@@ -139,37 +115,76 @@ void run_tile(const CpuDevice& device, const Gemm& op, const GemmLayout& layout,
     return operand.axis == ScaleAxis::row ? operand.scale_inverse + outer : operand.scale_inverse;
   };
   device.kernels().epilogue(
-      {sums, rows, cols, scale_at(op.a, row), scale_at(op.b, col), op.a.axis == ScaleAxis::tensor,
-       op.b.axis == ScaleAxis::tensor,
+      {sums, std::min(rows, wanted_rows - row), cols, scale_at(op.a, row), scale_at(op.b, col),
+       op.a.axis == ScaleAxis::tensor, op.b.axis == ScaleAxis::tensor,
        static_cast<std::byte*>(op.d) + (row * op.n + col) * static_cast<Index>(size_of(op.d_dtype)), op.n, op.d_dtype,
        op.accumulate});
 }
 
 }  // namespace
 
-std::size_t gemm_workspace(const Device& device, const Gemm& op) {
+void check_operands(const GemmOperand& a, const GemmOperand& b) {
+  const bool fp8_a = a.dtype != DType::bf16;
+  const bool fp8_b = b.dtype != DType::bf16;
+  check(fp8_a == fp8_b, "both operands of a product are FP8, or neither");
+  check(!fp8_a || (!a.transposed && !b.transposed), "FP8 operands are contiguous along the contraction");
+  if (!fp8_a) return;
+  const auto is_fnuz = [](DType dtype) { return dtype == DType::e4m3fnuz || dtype == DType::e5m2fnuz; };
+  if (is_fnuz(a.dtype) != is_fnuz(b.dtype)) {
+    throw Failure("a product cannot mix {} with {}: the same byte means another value", name(a.dtype), name(b.dtype));
+  }
+}
+
+void convert_operand(const CpuDevice& device, const void* data, DType dtype, std::byte* out, Index begin, Index end) {
+  const RowKernels& kernels = device.kernels();
+  const DType wanted = device.products().operands();
+  if (dtype == DType::bf16 && wanted == DType::bf16) {
+    std::copy(static_cast<const bf16*>(data) + begin, static_cast<const bf16*>(data) + end,
+              reinterpret_cast<bf16*>(out) + begin);
+  } else if (dtype == DType::bf16) {
+    kernels.widen_to_f32(static_cast<const bf16*>(data), reinterpret_cast<float*>(out), begin, end);
+  } else if (wanted == DType::bf16) {
+    kernels.decode_to_bf16(static_cast<const std::uint8_t*>(data), format_of(dtype), reinterpret_cast<bf16*>(out),
+                           begin, end);
+  } else {
+    kernels.decode_to_f32(static_cast<const std::uint8_t*>(data), format_of(dtype), reinterpret_cast<float*>(out),
+                          begin, end);
+  }
+}
+
+std::size_t product_workspace(const CpuDevice& device, const Gemm& op) {
   if (op.m == 0 || op.n == 0 || op.k == 0) return 0;
-  return lay_out(cpu(device), op, nullptr).bytes;
+  return lay_out(device, op, nullptr).bytes;
+}
+
+void run_product(const CpuDevice& device, const Gemm& op, Index rows, Workspace workspace) {
+  if (rows == 0 || op.n == 0) return;
+  if (op.k == 0) {  // an empty contraction is zero
+    if (!op.accumulate)
+      std::fill_n(static_cast<std::byte*>(op.d), rows * op.n * static_cast<Index>(size_of(op.d_dtype)), std::byte{0});
+    return;
+  }
+  const GemmLayout layout = lay_out(device, op, workspace.data());
+  check(workspace.size() >= layout.bytes, "a product has the workspace that it asked for");
+  fill_operand(device, op.a, layout.a, op.m * op.k);
+  fill_operand(device, op.b, layout.b, op.n * op.k);
+  const Index tile_cols = (op.n + layout.tile.cols - 1) / layout.tile.cols;
+  const Index tile_rows = (op.m + layout.tile.rows - 1) / layout.tile.rows;
+  device.pool().run(tile_rows * tile_cols, [&](Index task, int thread) {
+    run_tile(device, op, rows, layout, task / tile_cols, task % tile_cols,
+             layout.scratch + thread * layout.scratch_stride);
+  });
+}
+
+std::size_t gemm_workspace(const Device& device, const Gemm& op) {
+  return product_workspace(cpu(device), op);
 }
 
 void run_gemm(Device& device, const Gemm& op, Workspace workspace) {
-  check_operands(op);
-  if (op.m == 0 || op.n == 0) return;
-  const CpuDevice& self = cpu(device);
-  if (op.k == 0) {  // an empty contraction is zero
-    if (!op.accumulate)
-      std::fill_n(static_cast<std::byte*>(op.d), op.m * op.n * static_cast<Index>(size_of(op.d_dtype)), std::byte{0});
-    return;
-  }
-  const GemmLayout layout = lay_out(self, op, workspace.data());
-  check(workspace.size() >= layout.bytes, "a product has the workspace that it asked for");
-  fill_operand(self, op.a, layout.a, op.m * op.k);
-  fill_operand(self, op.b, layout.b, op.n * op.k);
-  const Index tile_cols = (op.n + layout.tile.cols - 1) / layout.tile.cols;
-  const Index tile_rows = (op.m + layout.tile.rows - 1) / layout.tile.rows;
-  self.pool().run(tile_rows * tile_cols, [&](Index task, int thread) {
-    run_tile(self, op, layout, task / tile_cols, task % tile_cols, layout.scratch + thread * layout.scratch_stride);
-  });
+  check_operands(op.a, op.b);
+  check(!op.accumulate || op.d_dtype == DType::f32, "a product accumulates in fp32");
+  check(op.d_dtype == DType::f32 || op.d_dtype == DType::bf16, "a product writes bf16 or fp32");
+  run_product(cpu(device), op, op.m, workspace);
 }
 
 }  // namespace octet::ops::cpu

@@ -43,6 +43,25 @@ struct RowKernels {
   void (*rmsnorm_forward_cast)(const RmsNormForwardCast&, const float* scales, Index begin, Index end);
   void (*swiglu_backward_cast)(const SwigluBackwardCast&, const float* scales, Index begin, Index end);
 
+  // tokens [begin, end); scratch [3 E] and [2 E]; fractions [T / S, E] and losses [T] of the balance loss: how often
+  // each sequence chose each expert, times E / (K S), and what each token adds to the loss. Null where it is not wanted
+  void (*route)(const Route&, Index begin, Index end, float* scratch);
+  void (*route_backward)(const RouteBackward&, const float* fractions, Index begin, Index end, float* scratch,
+                         double* losses);
+
+  // routed rows [begin, end) of one group; column_maxima and unstored as above
+  void (*gather_rows)(const GatherRows&, Index begin, Index end, std::uint16_t* column_maxima);
+  void (*grouped_swiglu_forward)(const GroupedSwigluForward&, Index begin, Index end, std::uint16_t* column_maxima,
+                                 bf16* unstored);
+  void (*grouped_swiglu_backward)(const GroupedSwigluBackward&, Index begin, Index end, std::uint16_t* column_maxima,
+                                  bf16* unstored);
+  // tokens [begin, end)
+  void (*combine_rows)(const CombineRows&, Index begin, Index end);
+
+  // columns [begin, end) of the codes of one group
+  void (*gather_rows_cast)(const GatherRowsCast&, Index group, Index begin, Index end);
+  void (*grouped_swiglu_cast)(const GroupedSwigluCast&, Index group, Index begin, Index end);
+
   // columns [begin, end): all rows of them. order [T]: those of each token together, in their order
   void (*embedding_backward)(const EmbeddingBackward&, const std::int32_t* order, Index begin, Index end);
   void (*column_sums)(const float* partials, Index count, Index cols, float* sums, Index begin, Index end);  // +=

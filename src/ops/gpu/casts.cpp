@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<RowTile, 4> kRowTiles{
     {{1024, 1, 1280, 256}, {4096, 4, 1024, 512}, {8192, 2, 1280}, {kLongestRow, 4, 1024}}};
 
-/// Where one scale serves a whole tensor, it is made beforehand. The kernel makes others itself.
+/// Where one scale serves a whole matrix, it is made beforehand. The kernel makes others itself.
 struct TensorScales {
   float* stored;
   float* transposed;
@@ -20,7 +20,7 @@ struct TensorScales {
 
 TensorScales plan(const Cast& op, WorkspaceCutter& cutter) {
   const auto room = [&](const CastLayout& layout) {
-    return layout.axis == ScaleAxis::tensor ? cutter.take<float>(1) : nullptr;
+    return layout.axis == ScaleAxis::tensor ? cutter.take<float>(op.matrices) : nullptr;
   };
   auto* stored = room(op.as_stored);
   return {stored, room(op.transposed)};
@@ -31,7 +31,7 @@ kernels::CastSide cast_side(const GpuDevice& device, const Cast& op, const CastL
                             float* tensor_scale) {
   if (layout.axis == ScaleAxis::none) return {};
   if (layout.axis == ScaleAxis::row) return {layout.codes, amax, nullptr, layout.scale_inverse};
-  device.launch("make_one_scale", {.threads = 1024},
+  device.launch("make_one_scale", {.blocks_x = static_cast<unsigned>(op.matrices), .threads = 1024},
                 kernels::MakeScale{op.column_amax, tensor_scale, layout.scale_inverse, op.cols, op.rule});
   return {layout.codes, nullptr, tensor_scale, nullptr};
 }
@@ -83,6 +83,22 @@ QuantizeRows without_codes(const Maxima& op) {
   return {op.x, {.amax = op.row_amax}, {op.column_amax, true}, op.rows, op.cols};
 }
 
+Maxima matrix_of(const Maxima& op, Index i) {
+  bf16* row_amax = op.row_amax == nullptr ? nullptr : op.row_amax + i * op.rows;
+  return {op.x + i * op.rows * op.cols, row_amax, op.column_amax + i * op.cols, op.rows, op.cols};
+}
+
+/// As many blocks as the device holds are shared out among the matrices.
+RowPlan plan(const Device& device, const Maxima& op, WorkspaceCutter& cutter) {
+  if (op.cols > kLongestRow) return plan(device, without_codes(op), cutter);
+  RowLaunch launch = row_launch(
+      device, {.rows = op.matrices * op.rows, .cols = op.cols, .tiles = kRowTiles, .column_folds = 1, .rows_ahead = 1});
+  const Index wanted = (launch.blocks() + op.matrices - 1) / op.matrices;
+  launch.shape.blocks_x = static_cast<unsigned>(std::min<Index>(wanted, blocks_for(op.rows, launch.shape.threads_y)));
+  launch.shape.blocks_y = static_cast<unsigned>(op.matrices);
+  return {launch, cutter.take<bf16>(op.matrices * launch.blocks() * op.cols)};
+}
+
 }  // namespace
 
 std::size_t quantize_rows_workspace(const Device& device, const QuantizeRows& op) {
@@ -100,11 +116,21 @@ void quantize_rows(Device& device, const QuantizeRows& op, Workspace workspace) 
 }
 
 std::size_t maxima_workspace(const Device& device, const Maxima& op) {
-  return quantize_rows_workspace(device, without_codes(op));
+  WorkspaceCutter cutter;
+  (void)plan(device, op, cutter);
+  return cutter.used();
 }
 
 void maxima(Device& device, const Maxima& op, Workspace workspace) {
-  quantize_rows(device, without_codes(op), workspace);
+  if (op.cols > kLongestRow) {
+    for (Index i = 0; i < op.matrices; ++i) quantize_rows(device, without_codes(matrix_of(op, i)), workspace);
+    return;
+  }
+  WorkspaceCutter cutter(workspace);
+  const RowPlan p = plan(device, op, cutter);
+  const QuantizeRows rows = without_codes(op);
+  gpu(device).launch(row_kernel(device, "quantize_rows", rows.codes, p.launch), p.launch.shape, arguments(rows, p));
+  fold_columns(gpu(device), p.partials, op.column_amax, p.launch.blocks(), op.cols, op.matrices);
 }
 
 std::size_t cast_workspace(const Device&, const Cast& op) {
@@ -116,7 +142,8 @@ std::size_t cast_workspace(const Device&, const Cast& op) {
 void cast(Device& device, const Cast& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const TensorScales scales = plan(op, cutter);
-  const TileLaunch launch = tile_launch(op.rows, op.cols);
+  TileLaunch launch = tile_launch(op.rows, op.cols);
+  launch.shape.blocks_y = static_cast<unsigned>(op.matrices);
   gpu(device).launch("cast_tiles_" + std::string(fp8::name(op.rule.format())), launch.shape,
                      kernels::CastTiles{op.x, cast_side(gpu(device), op, op.as_stored, op.row_amax, scales.stored),
                                         cast_side(gpu(device), op, op.transposed, op.column_amax, scales.transposed),

@@ -8,6 +8,7 @@
 #include "gpu/cuda/cublaslt.h"
 #include "gpu/cuda/cuda_driver.h"
 #include "gpu/cuda/nvtx_ranges.h"
+#include "gpu/cuda/wgmma_products.h"
 #include "ops/gpu/gpu_backend.h"
 #include "ops/gpu/gpu_device.h"
 #include "ops/gpu/gpu_table.h"
@@ -54,12 +55,15 @@ GpuSurvey survey_cuda_devices() {
 std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options) {
   auto driver = octet::gpu::open_cuda(device);
   auto products = octet::gpu::open_cublaslt(*driver);
+  auto grouped_products = octet::gpu::open_wgmma_products(*driver);
   octet::gpu::FoundAttention attention = choose_attention(*driver, options);
+  OpTable table = gpu::gpu_table(fp8::FormatFamily::ocp);
+  gpu::add_grouped_products(table);
   return std::make_unique<Backend>(
       "cuda",
-      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), fp8::FormatFamily::ocp,
-                                       std::move(attention), octet::gpu::find_nvtx_ranges()),
-      gpu::gpu_table(fp8::FormatFamily::ocp));
+      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), std::move(grouped_products),
+                                       fp8::FormatFamily::ocp, std::move(attention), octet::gpu::find_nvtx_ranges()),
+      table);
 }
 
 }  // namespace octet::ops

@@ -37,6 +37,31 @@ void maxima(Device& device, const Maxima& op, Workspace workspace);
 void cast(Device& device, const Cast& op, Workspace workspace);
 [[nodiscard]] std::size_t cast_workspace(const Device& device, const Cast& op);
 
+// routing.cpp
+void route(Device& device, const Route& op, Workspace workspace);
+void route_backward(Device& device, const RouteBackward& op, Workspace workspace);
+[[nodiscard]] std::size_t route_backward_workspace(const Device& device, const RouteBackward& op);
+void balance_bias(Device& device, const BalanceBias& op, Workspace workspace);
+void group_tokens(Device& device, const GroupTokens& op, Workspace workspace);
+[[nodiscard]] std::size_t group_tokens_workspace(const Device& device, const GroupTokens& op);
+
+// gather.cpp
+void gather_rows(Device& device, const GatherRows& op, Workspace workspace);
+[[nodiscard]] std::size_t gather_rows_workspace(const Device& device, const GatherRows& op);
+void gather_rows_cast(Device& device, const GatherRowsCast& op, Workspace workspace);
+void combine_rows(Device& device, const CombineRows& op, Workspace workspace);
+
+// grouped_feed_forward.cpp
+void grouped_swiglu_forward(Device& device, const GroupedSwigluForward& op, Workspace workspace);
+[[nodiscard]] std::size_t grouped_swiglu_forward_workspace(const Device& device, const GroupedSwigluForward& op);
+void grouped_swiglu_backward(Device& device, const GroupedSwigluBackward& op, Workspace workspace);
+[[nodiscard]] std::size_t grouped_swiglu_backward_workspace(const Device& device, const GroupedSwigluBackward& op);
+void grouped_swiglu_cast(Device& device, const GroupedSwigluCast& op, Workspace workspace);
+
+// grouped_products.cpp
+void grouped_gemm(Device& device, const GroupedGemm& op, Workspace workspace);
+void grouped_wgrad(Device& device, const GroupedWgrad& op, Workspace workspace);
+
 // embedding.cpp
 void embedding_forward(Device& device, const EmbeddingForward& op, Workspace workspace);
 void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace workspace);

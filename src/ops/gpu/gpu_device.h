@@ -9,6 +9,7 @@
 
 #include "gpu/attention.h"
 #include "gpu/driver.h"
+#include "gpu/grouped_products.h"
 #include "gpu/products.h"
 #include "gpu/ranges.h"
 #include "ops/backend.h"
@@ -20,11 +21,14 @@ using octet::gpu::LaunchShape;
 
 class GpuDevice final : public Device {
  public:
-  /// `attention` may hold no library: own kernels take its place, and the description says why. `ranges` may be null.
+  /// `attention` may hold no library: own kernels take its place, and the description says why. `grouped_products` is
+  /// null where the table has no such op. `ranges` may be null.
   GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, std::unique_ptr<octet::gpu::Products> products,
-            fp8::FormatFamily family, octet::gpu::FoundAttention attention, std::unique_ptr<octet::gpu::Ranges> ranges)
+            std::unique_ptr<octet::gpu::GroupedProducts> grouped_products, fp8::FormatFamily family,
+            octet::gpu::FoundAttention attention, std::unique_ptr<octet::gpu::Ranges> ranges)
       : driver_(std::move(driver)),
         products_(std::move(products)),
+        grouped_products_(std::move(grouped_products)),
         family_(family),
         attention_(std::move(attention)),
         ranges_(std::move(ranges)) {}
@@ -69,6 +73,7 @@ class GpuDevice final : public Device {
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
+  [[nodiscard]] octet::gpu::GroupedProducts* grouped_products() const { return grouped_products_.get(); }
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
   [[nodiscard]] int warp_size() const { return driver_->facts().warp_size; }
   [[nodiscard]] std::size_t shared_bytes() const { return driver_->facts().shared_bytes; }
@@ -90,6 +95,7 @@ class GpuDevice final : public Device {
  private:
   std::unique_ptr<octet::gpu::Driver> driver_;
   std::unique_ptr<octet::gpu::Products> products_;
+  std::unique_ptr<octet::gpu::GroupedProducts> grouped_products_;
   fp8::FormatFamily family_;
   octet::gpu::FoundAttention attention_;  // uses the driver's stream
   std::unique_ptr<octet::gpu::Ranges> ranges_;

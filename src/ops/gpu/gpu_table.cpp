@@ -44,6 +44,20 @@ OpTable make_table() {
   std::get<Entry<FindNonFinite>>(table) = {&find_non_finite, &find_non_finite_workspace};
   std::get<Entry<Copy>>(table) = {&copy, nullptr};
   std::get<Entry<Difference>>(table) = {&difference, &difference_workspace};
+  std::get<Entry<Route>>(table) = {&route, nullptr, &refuse_router<Route>};
+  std::get<Entry<RouteBackward>>(table) = {&route_backward, &route_backward_workspace, &refuse_router<RouteBackward>};
+  std::get<Entry<BalanceBias>>(table) = {&balance_bias, nullptr,
+                                         [](const BalanceBias& op) { return refuse_experts(op.experts); }};
+  std::get<Entry<GroupTokens>>(table) = {&group_tokens, &group_tokens_workspace,
+                                         [](const GroupTokens& op) { return refuse_experts(op.expert_count); }};
+  std::get<Entry<GatherRows>>(table) = {&gather_rows, &gather_rows_workspace, &refuse_rows<Family, GatherRows>};
+  std::get<Entry<GatherRowsCast>>(table) = {&gather_rows_cast, nullptr, &refuse_columns<Family, GatherRowsCast>};
+  std::get<Entry<CombineRows>>(table) = {&combine_rows, nullptr};
+  std::get<Entry<GroupedSwigluForward>>(table) = {&grouped_swiglu_forward, &grouped_swiglu_forward_workspace,
+                                                  &refuse_rows<Family, GroupedSwigluForward>};
+  std::get<Entry<GroupedSwigluBackward>>(table) = {&grouped_swiglu_backward, &grouped_swiglu_backward_workspace,
+                                                   &refuse_rows<Family, GroupedSwigluBackward>};
+  std::get<Entry<GroupedSwigluCast>>(table) = {&grouped_swiglu_cast, nullptr, &refuse_grouped_swiglu_cast<Family>};
   return table;
 }
 
@@ -51,6 +65,11 @@ OpTable make_table() {
 
 OpTable gpu_table(FormatFamily family) {
   return family == FormatFamily::ocp ? make_table<FormatFamily::ocp>() : make_table<FormatFamily::fnuz>();
+}
+
+void add_grouped_products(OpTable& table) {
+  std::get<Entry<GroupedGemm>>(table) = {&grouped_gemm, nullptr, &refuse_grouped_gemm<FormatFamily::ocp>};
+  std::get<Entry<GroupedWgrad>>(table) = {&grouped_wgrad, nullptr, &refuse_grouped_wgrad<FormatFamily::ocp>};
 }
 
 }  // namespace octet::ops::gpu

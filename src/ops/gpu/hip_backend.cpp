@@ -53,7 +53,7 @@ std::unique_ptr<Backend> make_hip_backend(int device, const GpuOptions& options)
   const fp8::FormatFamily family = fp8::family_of_arch(driver->facts().arch);
   return std::make_unique<Backend>(
       "hip",
-      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), family,
+      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), nullptr, family,
                                        octet::gpu::FoundAttention{nullptr, "the only ones for AMD's GPUs"}, nullptr),
       gpu::gpu_table(family));
 }

@@ -17,13 +17,14 @@ namespace octet::ops::gpu {
 }
 
 /// Launches of kernels/folds.cu take 32 columns a block.
-[[nodiscard]] inline LaunchShape column_fold(Index cols) {
-  return {.blocks_x = blocks_for(cols, 32), .threads = 1024};
+[[nodiscard]] inline LaunchShape column_fold(Index cols, Index matrices = 1) {
+  return {.blocks_x = blocks_for(cols, 32) * static_cast<unsigned>(matrices), .threads = 1024};
 }
 
-/// amax[c] = the largest of column c of partials [count, cols].
-inline void fold_columns(const GpuDevice& device, const bf16* partials, bf16* amax, Index count, Index cols) {
-  device.launch("fold_columns", column_fold(cols),
+/// amax[c] = the largest of column c of partials [count, cols], for each of several matrices.
+inline void fold_columns(const GpuDevice& device, const bf16* partials, bf16* amax, Index count, Index cols,
+                         Index matrices = 1) {
+  device.launch("fold_columns", column_fold(cols, matrices),
                 kernels::FoldColumns{partials, amax, static_cast<int>(count), static_cast<int>(cols)});
 }
 

@@ -37,6 +37,46 @@ template <fp8::FormatFamily Family>
   return nullptr;
 }
 
+/// Of what comes by expert: kernels keep a list of them in shared memory.
+[[nodiscard]] inline const char* refuse_experts(std::int64_t experts) {
+  return experts > 1024 ? "more than 1024 experts" : nullptr;
+}
+
+/// A router whose choices, and groups of experts, a warp holds one a lane.
+template <typename Op>
+[[nodiscard]] const char* refuse_router(const Op& op) {
+  if (op.rule.top_k > 32) return "a token chooses more than 32 experts";
+  if (op.rule.groups > 32) return "experts come in more than 32 groups";
+  return refuse_experts(op.rule.experts);
+}
+
+/// Of a grouped product whose sides and result have rows of these lengths in elements.
+template <fp8::FormatFamily Family, typename Op>
+[[nodiscard]] const char* refuse_grouped_product(const Op& op, std::int64_t first, std::int64_t second) {
+  for (const DType dtype : {op.a.dtype, op.b.dtype}) {
+    if (const char* foreign = refuse_dtype<Family>(dtype)) return foreign;
+  }
+  if (first == 0) return "there is nothing to contract";
+  if (!op.is_fp8() && (first % 8 != 0 || second % 8 != 0)) return "grouped products in bf16 take multiples of 8 only";
+  if (op.is_fp8() && (first % 16 != 0 || second % 16 != 0)) return "grouped FP8 products take multiples of 16 only";
+  const DType gradients = dtype_of(fp8::gradient_format(Family));
+  if (op.a.dtype == gradients && op.b.dtype == gradients) return "one side of an FP8 product must be e4m3";
+  return refuse_experts(op.groups.experts);
+}
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_grouped_gemm(const GroupedGemm& op) {
+  return refuse_grouped_product<Family>(op, op.k, op.n);
+}
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_grouped_wgrad(const GroupedWgrad& op) {
+  return refuse_grouped_product<Family>(op, op.m, op.n);
+}
+
+template <fp8::FormatFamily Family>
+[[nodiscard]] const char* refuse_grouped_swiglu_cast(const GroupedSwigluCast& op) {
+  return refuse_format<Family>(op.transposed.wanted ? op.transposed.rule : op.activated.rule);
+}
+
 template <fp8::FormatFamily Family>
 [[nodiscard]] const char* refuse_cast(const Cast& op) {
   return refuse_format<Family>(op.rule);

@@ -30,6 +30,18 @@ void cast_row(const bf16* x, Index cols, const RowCodes& codes, Index row);
 /// Raises maxima [cols] to the magnitudes of x [cols], which its producer has just written.
 void fold_columns(const bf16* x, Index cols, std::uint16_t* maxima);
 
+void route(const Route& op, Index begin, Index end, float* scratch);
+void route_backward(const RouteBackward& op, const float* fractions, Index begin, Index end, float* scratch,
+                    double* losses);
+void gather_rows(const GatherRows& op, Index begin, Index end, std::uint16_t* column_maxima);
+void gather_rows_cast(const GatherRowsCast& op, Index group, Index begin, Index end);
+void combine_rows(const CombineRows& op, Index begin, Index end);
+void grouped_swiglu_forward(const GroupedSwigluForward& op, Index begin, Index end, std::uint16_t* column_maxima,
+                            bf16* unstored);
+void grouped_swiglu_backward(const GroupedSwigluBackward& op, Index begin, Index end, std::uint16_t* column_maxima,
+                             bf16* unstored);
+void grouped_swiglu_cast(const GroupedSwigluCast& op, Index group, Index begin, Index end);
+
 void cross_entropy(const CrossEntropy& op, Index begin, Index end);
 double sum_of_squares_bf16(const bf16* x, Index begin, Index end);
 double sum_of_squares_f32(const float* x, Index begin, Index end);

@@ -20,31 +20,68 @@ struct WantedLayouts {
   reference::Codes stored_by_row, stored_whole, transposed_by_row, transposed_whole;
 };
 
-/// Under the maxima of x itself: four plain casts.
+/// What `make` returns for each matrix of x, one after another.
+template <typename Make>
+auto of_each_matrix(Index matrices, Make make) {
+  decltype(make(Index{})) all;
+  for (Index i = 0; i < matrices; ++i) {
+    const auto one = make(i);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+std::span<const bf16> matrix_of(const std::vector<bf16>& x, Index i, Index size) {
+  return std::span(x).subspan(i * size, size);
+}
+
+std::vector<bf16> column_maxima_of_each(const std::vector<bf16>& x, Index matrices, Index rows, Index cols) {
+  return of_each_matrix(matrices,
+                        [&](Index i) { return reference::column_maxima(matrix_of(x, i, rows * cols), rows, cols); });
+}
+
+void append(reference::Codes& to, const reference::Codes& more) {
+  to.codes.insert(to.codes.end(), more.codes.begin(), more.codes.end());
+  to.scale_inverse.insert(to.scale_inverse.end(), more.scale_inverse.begin(), more.scale_inverse.end());
+}
+
+/// Under the maxima of x itself: four plain casts of each matrix.
 WantedLayouts cast_under_own_maxima(const CastCase& c, const std::vector<bf16>& x) {
-  const auto x_transposed = reference::transpose<bf16>(x, c.rows, c.cols);
-  return {.stored_by_row = reference::quantize_rows(x, c.rows, c.cols, c.rule()),
-          .stored_whole = reference::quantize_tensor(x, c.rule()),
-          .transposed_by_row = reference::quantize_rows(x_transposed, c.cols, c.rows, c.rule()),
-          .transposed_whole = reference::quantize_tensor(x_transposed, c.rule())};
+  WantedLayouts want;
+  for (Index i = 0; i < c.matrices; ++i) {
+    const auto matrix = matrix_of(x, i, c.rows * c.cols);
+    const auto transposed = reference::transpose(matrix, c.rows, c.cols);
+    append(want.stored_by_row, reference::quantize_rows(matrix, c.rows, c.cols, c.rule()));
+    append(want.stored_whole, reference::quantize_tensor(matrix, c.rule()));
+    append(want.transposed_by_row, reference::quantize_rows(transposed, c.cols, c.rows, c.rule()));
+    append(want.transposed_whole, reference::quantize_tensor(transposed, c.rule()));
+  }
+  return want;
 }
 
 /// Under maxima that need not be those of x.
 WantedLayouts cast_under_maxima(const CastCase& c, const std::vector<bf16>& x, const std::vector<bf16>& row_amax,
                                 const std::vector<bf16>& column_amax) {
-  const auto x_transposed = reference::transpose<bf16>(x, c.rows, c.cols);
-  const std::vector<bf16> amax{fp8::amax(column_amax)};
-  return {.stored_by_row = reference::cast_rows(x, row_amax, c.rows, c.cols, c.rule()),
-          .stored_whole = reference::cast_rows(x, amax, c.rows, c.cols, c.rule()),
-          .transposed_by_row = reference::cast_rows(x_transposed, column_amax, c.cols, c.rows, c.rule()),
-          .transposed_whole = reference::cast_rows(x_transposed, amax, c.cols, c.rows, c.rule())};
+  WantedLayouts want;
+  for (Index i = 0; i < c.matrices; ++i) {
+    const auto matrix = matrix_of(x, i, c.rows * c.cols);
+    const auto transposed = reference::transpose(matrix, c.rows, c.cols);
+    const auto rows = matrix_of(row_amax, i, c.rows);
+    const auto columns = matrix_of(column_amax, i, c.cols);
+    const std::vector<bf16> amax{fp8::amax(columns)};
+    append(want.stored_by_row, reference::cast_rows(matrix, rows, c.rows, c.cols, c.rule()));
+    append(want.stored_whole, reference::cast_rows(matrix, amax, c.rows, c.cols, c.rule()));
+    append(want.transposed_by_row, reference::cast_rows(transposed, columns, c.cols, c.rows, c.rule()));
+    append(want.transposed_whole, reference::cast_rows(transposed, amax, c.cols, c.rows, c.rule()));
+  }
+  return want;
 }
 
-CastLayout make_layout(Trial& trial, std::string_view name, ScaleAxis axis, Index outer, Index contraction) {
+CastLayout make_layout(Trial& trial, const CastCase& c, std::string_view name, ScaleAxis axis, Index outer) {
   if (axis == ScaleAxis::none) return {};
-  return {.codes = trial.output<std::uint8_t>(fmt::format("codes {}", name), outer * contraction).data(),
-          .scale_inverse =
-              trial.output<float>(fmt::format("scale_inverse {}", name), axis == ScaleAxis::row ? outer : 1).data(),
+  const Index scales = c.matrices * (axis == ScaleAxis::row ? outer : 1);
+  return {.codes = trial.output<std::uint8_t>(fmt::format("codes {}", name), c.matrices * c.rows * c.cols).data(),
+          .scale_inverse = trial.output<float>(fmt::format("scale_inverse {}", name), scales).data(),
           .axis = axis};
 }
 
@@ -62,10 +99,10 @@ void check_cast(Trial& trial, const CastCase& c, const CastInputs& inputs, const
                 ScaleAxis transposed) {
   const bool needs_rows = stored == ScaleAxis::row;
   const bool needs_columns = stored == ScaleAxis::tensor || transposed != ScaleAxis::none;
-  const CastLayout as_stored = make_layout(trial, "as stored", stored, c.rows, c.cols);
-  const CastLayout as_transposed = make_layout(trial, "transposed", transposed, c.cols, c.rows);
+  const CastLayout as_stored = make_layout(trial, c, "as stored", stored, c.rows);
+  const CastLayout as_transposed = make_layout(trial, c, "transposed", transposed, c.cols);
   trial.run(Cast{inputs.x, needs_rows ? inputs.row_amax : nullptr, needs_columns ? inputs.column_amax : nullptr,
-                 as_stored, as_transposed, c.rule(), c.rows, c.cols});
+                 as_stored, as_transposed, c.rule(), c.rows, c.cols, c.matrices});
   expect_layout(trial, "as stored", as_stored, want.stored_by_row, want.stored_whole);
   expect_layout(trial, "transposed", as_transposed, want.transposed_by_row, want.transposed_whole);
 }
@@ -119,25 +156,29 @@ void OpCheck<QuantizeRows>::run(Trial& trial, const CastCase& c) {
 }
 
 void OpCheck<Maxima>::run(Trial& trial, const MaximaCase& c) {
-  const auto x = make_content(c.content, c.rows * c.cols);
+  const Index all_rows = c.matrices * c.rows;
+  const auto x = make_content(c.content, all_rows * c.cols);
   for (const bool wants_rows : {false, true}) {
-    const auto rows = trial.output<bf16>("row_amax", wants_rows ? c.rows : 0);
-    const auto columns = trial.output<bf16>("column_amax", c.cols);
-    trial.run(Maxima{trial.input("x", x), wants_rows ? rows.data() : nullptr, columns.data(), c.rows, c.cols});
-    if (wants_rows) trial.expect_same<bf16>("row_amax", rows, reference::row_maxima(x, c.rows, c.cols));
-    trial.expect_same<bf16>("column_amax", columns, reference::column_maxima(x, c.rows, c.cols));
+    const auto rows = trial.output<bf16>("row_amax", wants_rows ? all_rows : 0);
+    const auto columns = trial.output<bf16>("column_amax", c.matrices * c.cols);
+    trial.run(
+        Maxima{trial.input("x", x), wants_rows ? rows.data() : nullptr, columns.data(), c.rows, c.cols, c.matrices});
+    if (wants_rows) trial.expect_same<bf16>("row_amax", rows, reference::row_maxima(x, all_rows, c.cols));
+    trial.expect_same<bf16>("column_amax", columns, column_maxima_of_each(x, c.matrices, c.rows, c.cols));
   }
 }
 
 void OpCheck<Cast>::run(Trial& trial, const CastCase& c) {
-  const auto x = make_content(c.content, c.rows * c.cols);
-  CastInputs inputs{trial.input("x", x), trial.input("row_amax", reference::row_maxima(x, c.rows, c.cols)),
-                    trial.input("column_amax", reference::column_maxima(x, c.rows, c.cols))};
+  const Index all_rows = c.matrices * c.rows;
+  const Index all_columns = c.matrices * c.cols;
+  const auto x = make_content(c.content, all_rows * c.cols);
+  CastInputs inputs{trial.input("x", x), trial.input("row_amax", reference::row_maxima(x, all_rows, c.cols)),
+                    trial.input("column_amax", column_maxima_of_each(x, c.matrices, c.rows, c.cols))};
   check_all_layouts(trial, c, inputs, cast_under_own_maxima(c, x));
 
   // Maxima of something else: a cast that looks for its own, or that does not saturate, differs.
-  const auto row_amax = reference::row_maxima(random_bf16("row_amax", c.rows), c.rows, 1);
-  const auto column_amax = reference::row_maxima(random_bf16("column_amax", c.cols), c.cols, 1);
+  const auto row_amax = reference::row_maxima(random_bf16("row_amax", all_rows), all_rows, 1);
+  const auto column_amax = reference::row_maxima(random_bf16("column_amax", all_columns), all_columns, 1);
   inputs.row_amax = trial.input("another row_amax", row_amax);
   inputs.column_amax = trial.input("another column_amax", column_amax);
   check_all_layouts(trial, c, inputs, cast_under_maxima(c, x, row_amax, column_amax));

@@ -10,10 +10,11 @@ struct CastCase {
   fp8::Format format;
   bool power_of_two;
   Content content;
+  Index matrices = 1;
 
   [[nodiscard]] constexpr fp8::ScaleRule rule() const { return fp8::ScaleRule::of(format, power_of_two); }
   [[nodiscard]] std::string describe() const {
-    return fmt::format("[{}, {}] {}, {}", rows, cols, name(content), selftest::describe(rule()));
+    return fmt::format("{} of [{}, {}] {}, {}", matrices, rows, cols, name(content), selftest::describe(rule()));
   }
 };
 
@@ -51,6 +52,14 @@ inline constexpr std::array<CastCase, 4> kLargeCastCases{{
     {8461, 16, fp8::Format::e4m3fn, true, Content::ordinary},
 }};
 inline constexpr auto kThoroughCastCases = cast_cases(kThoroughCastShapes);
+/// Matrices one after another, none of which ends with a block.
+inline constexpr std::array<CastCase, 5> kManyMatrices{{
+    {24, 40, fp8::Format::e4m3fn, true, Content::ordinary, 3},
+    {67, 33, fp8::Format::e4m3fnuz, false, Content::with_nan, 4},
+    {131, 136, fp8::Format::e4m3fnuz, true, Content::with_infinity, 2},
+    {1, 1, fp8::Format::e5m2, true, Content::ordinary, 5},
+    {16, 24, fp8::Format::e4m3fn, true, Content::ordinary, 0},
+}};
 
 template <>
 struct OpCheck<QuantizeRows> {
@@ -64,8 +73,11 @@ struct OpCheck<QuantizeRows> {
 struct MaximaCase {
   Index rows, cols;
   Content content;
+  Index matrices = 1;
 
-  [[nodiscard]] std::string describe() const { return fmt::format("[{}, {}] {}", rows, cols, name(content)); }
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} of [{}, {}] {}", matrices, rows, cols, name(content));
+  }
 };
 
 /// The product of shapes and contents.
@@ -81,14 +93,20 @@ template <std::size_t N>
 
 template <>
 struct OpCheck<Maxima> {
-  static constexpr auto kCases = join(maxima_cases(kCastShapes), maxima_cases(std::to_array<CastShape>({{523, 131}})));
+  static constexpr auto kCases =
+      join(join(maxima_cases(kCastShapes), maxima_cases(std::to_array<CastShape>({{523, 131}}))),
+           std::to_array<MaximaCase>({{24, 40, Content::ordinary, 3},
+                                      {67, 33, Content::with_nan, 4},
+                                      {523, 131, Content::ordinary, 2},
+                                      {1, 1, Content::ordinary, 5},
+                                      {16, 24, Content::ordinary, 0}}));
   static constexpr auto kThoroughCases = maxima_cases(kThoroughCastShapes);
   static void run(Trial& trial, const MaximaCase& c);
 };
 
 template <>
 struct OpCheck<Cast> {
-  static constexpr auto kCases = join(kCastCases, kLargeCastCases);
+  static constexpr auto kCases = join(join(kCastCases, kLargeCastCases), kManyMatrices);
   static constexpr auto kThoroughCases = kThoroughCastCases;
   static void run(Trial& trial, const CastCase& c);
 };

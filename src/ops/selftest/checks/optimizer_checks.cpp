@@ -49,7 +49,7 @@ AdamWState step_terms(const AdamWState& before, View gradient, const reference::
 /// The random bits of each element, for the weight or for a moment.
 std::vector<std::uint16_t> random_bits(const AdamWCase& c, std::uint64_t key, std::uint16_t RoundingBits::*which) {
   std::vector<std::uint16_t> bits;
-  for (Index row = 0; row < c.rows; ++row) {
+  for (Index row = 0; row < c.all_rows(); ++row) {
     for (Index col = 0; col < c.cols; ++col) bits.push_back(rounding_bits(key, kStream, row, col, c.cols).*which);
   }
   return bits;
@@ -96,14 +96,14 @@ void expect_weight_of(Trial& trial, std::span<const bf16> weight, std::span<cons
 }  // namespace
 
 std::string AdamWCase::describe() const {
-  return fmt::format("[{}, {}] {}, {} gradients, {} moments{}, step {}, weight decay {}, learning rate times {}{}",
-                     rows, cols, has_master ? "with a master" : "in bf16 alone", name(gradients), name(moments),
-                     measures ? ", measured" : "", step, weight_decay, lr_scale,
-                     non_finite ? ", NaN and infinity" : "");
+  return fmt::format(
+      "{} of [{}, {}] {}, {} gradients, {} moments{}, step {}, weight decay {}, learning rate times {}{}", matrices,
+      rows, cols, has_master ? "with a master" : "in bf16 alone", name(gradients), name(moments),
+      measures ? ", measured" : "", step, weight_decay, lr_scale, non_finite ? ", NaN and infinity" : "");
 }
 
 void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
-  const Index count = c.rows * c.cols;
+  const Index count = c.all_rows() * c.cols;
   auto values = random_f32("gradient", count);
   if (c.non_finite) add_non_finite(values);
   const RoundedInput gradient(trial, "gradient", c.gradients, values);
@@ -113,8 +113,8 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
   const Kept m(trial, "m", c.moments, random_f32("m", count, 0.3));
   const Kept v(trial, "v", c.moments, round_to_f32(magnitudes(reference::widen(random_f32("v", count, 0.3)))));
   const auto weight = c.has_master ? trial.output<bf16>("weight", count) : parameter.as_bf16();
-  const auto row_amax = trial.output<bf16>("row_amax", c.measures ? c.rows : 0);
-  const auto column_amax = trial.output<bf16>("column_amax", c.measures ? c.cols : 0);
+  const auto row_amax = trial.output<bf16>("row_amax", c.measures ? c.all_rows() : 0);
+  const auto column_amax = trial.output<bf16>("column_amax", c.measures ? c.matrices * c.cols : 0);
   trial.run(AdamW{.master = c.has_master ? parameter.f32().data() : nullptr,
                   .weight = weight.data(),
                   .gradient = gradient.data,
@@ -134,7 +134,8 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
                   .beta2 = kBeta2,
                   .eps = kAdamEps,
                   .weight_decay = c.weight_decay,
-                  .lr_scale = c.lr_scale});
+                  .lr_scale = c.lr_scale,
+                  .matrices = c.matrices});
 
   const AdamWState before{parameter.before(), m.before(), v.before()};
   const auto step = widen(scalars, c);
@@ -147,8 +148,12 @@ void OpCheck<AdamW>::run(Trial& trial, const AdamWCase& c) {
   parameter.expect(trial, want.parameter, fraction(16 * kRoundoffF32, terms.parameter), bits_of(&RoundingBits::weight));
   if (c.has_master) expect_weight_of(trial, weight, parameter.f32());
   if (!c.measures) return;
-  trial.expect_same<bf16>("row_amax", row_amax, reference::row_maxima(weight, c.rows, c.cols));
-  trial.expect_same<bf16>("column_amax", column_amax, reference::column_maxima(weight, c.rows, c.cols));
+  trial.expect_same<bf16>("row_amax", row_amax, reference::row_maxima(weight, c.all_rows(), c.cols));
+  for (Index i = 0; i < c.matrices; ++i) {
+    const auto of_matrix = weight.subspan(i * c.rows * c.cols, c.rows * c.cols);
+    trial.expect_same<bf16>("column_amax", column_amax.subspan(i * c.cols, c.cols),
+                            reference::column_maxima(of_matrix, c.rows, c.cols));
+  }
 }
 
 void OpCheck<Zero>::run(Trial& trial, const ZeroCase& c) {

@@ -14,9 +14,16 @@ struct AdamWCase {
   DType gradients = DType::f32;
   DType moments = DType::f32;
   bool measures = false;
+  Index matrices = 1;
 
+  [[nodiscard]] Index all_rows() const { return matrices * rows; }
   [[nodiscard]] std::string describe() const;
 };
+
+[[nodiscard]] constexpr AdamWCase several(Index matrices, AdamWCase c) {
+  c.matrices = matrices;
+  return c;
+}
 
 /// Every case with a master and without, with either kind of gradients and moments, measured and not.
 template <std::size_t N>
@@ -51,7 +58,10 @@ struct OpCheck<AdamW> {
                                             {64, 32, 1, 0.1F, 1},
                                             {523, 131, 7, 0.1F, 1},
                                             {803, 72, 7, 0.1F, 1},  // more rows than blocks of a GPU
-                                            {7, 37, 2, 0.1F, 1, true}}));
+                                            {7, 37, 2, 0.1F, 1, true},
+                                            several(3, {24, 40, 2, 0.1F, 1}),
+                                            several(4, {67, 33, 3, 0.1F, 1}),
+                                            several(0, {16, 24, 1, 0.1F, 1})}));
   static constexpr auto kThoroughCases = adamw_cases(std::to_array<AdamWCase>({{1931, 1035, 5, 0.1F, 1}}));
   static void run(Trial& trial, const AdamWCase& c);
 };
