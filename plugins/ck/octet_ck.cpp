@@ -71,13 +71,6 @@ int guarded(const Work& work) {
   }
 }
 
-int multiply_rows(const octet_ck_rows_grouped* product, void* workspace, void* stream) {
-  return guarded([&] {
-    check_rows(*product);
-    octet_ck::multiply_rows(*product, workspace, stream);
-  });
-}
-
 }  // namespace
 
 extern "C" {
@@ -94,15 +87,14 @@ size_t octet_ck_workspace_bytes(int32_t groups) {
   return (octet_ck::workspace_bytes(groups) + 255) / 256 * 256;
 }
 
-int octet_ck_forward(const struct octet_ck_rows_grouped* product, void* workspace, void* stream) {
-  return multiply_rows(product, workspace, stream);
+int octet_ck_multiply_rows(const struct octet_ck_rows_grouped* product, void* workspace, void* stream) {
+  return guarded([&] {
+    check_rows(*product);
+    octet_ck::multiply_rows(*product, workspace, stream);
+  });
 }
 
-int octet_ck_dgrad(const struct octet_ck_rows_grouped* product, void* workspace, void* stream) {
-  return multiply_rows(product, workspace, stream);
-}
-
-int octet_ck_wgrad(const struct octet_ck_columns_grouped* product, void* workspace, void* stream) {
+int octet_ck_multiply_columns(const struct octet_ck_columns_grouped* product, void* workspace, void* stream) {
   return guarded([&] {
     check_columns(*product);
     octet_ck::multiply_columns(*product, workspace, stream);

@@ -40,7 +40,8 @@ enum {
   OCTET_CK_FAILED = 2   /* the runtime failed */
 };
 
-/* D[r, n] = A[r, k] B[g][n, k]^T for the rows r of each group g, offsets[g] <= r < offsets[g + 1]. */
+/* D[r, n] = A[r, k] B[g][n, k]^T for the rows r of each group g, offsets[g] <= r < offsets[g + 1]: forward, and dgrad,
+ * where B is weights the other way round. */
 struct octet_ck_rows_grouped {
   const void* a;                /* [rows, k] */
   const void* b;                /* [groups, n, k]; with b_transposed [groups, k, n], which bf16 alone may be */
@@ -56,7 +57,7 @@ struct octet_ck_rows_grouped {
 };
 
 /* D[g][n, k] = A[n, c] B[k, c]^T over the columns c of each group g, offsets[g] <= c < offsets[g + 1]; zero for a group
- * without columns. */
+ * without columns: wgrad. */
 struct octet_ck_columns_grouped {
   const void* a;                /* [n, columns]; with transposed [columns, n], which bf16 alone may be */
   const void* b;                /* [k, columns]; with transposed [columns, k] */
@@ -83,9 +84,8 @@ size_t octet_ck_workspace_bytes(int32_t groups);
 
 /* Each puts its work on `stream`, a hipStream_t, and may be captured; none waits, and none reads device memory from the
  * host. */
-int octet_ck_forward(const struct octet_ck_rows_grouped* product, void* workspace, void* stream);
-int octet_ck_dgrad(const struct octet_ck_rows_grouped* product, void* workspace, void* stream);
-int octet_ck_wgrad(const struct octet_ck_columns_grouped* product, void* workspace, void* stream);
+int octet_ck_multiply_rows(const struct octet_ck_rows_grouped* product, void* workspace, void* stream);
+int octet_ck_multiply_columns(const struct octet_ck_columns_grouped* product, void* workspace, void* stream);
 
 /* One line on why the last entry that this thread called was not done; lives until the next. */
 const char* octet_ck_error(void);

@@ -1,6 +1,7 @@
 // Matrix products of groups whose sizes only the device knows, behind one narrow interface.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,8 +46,12 @@ class GroupedProducts {
   GroupedProducts& operator=(const GroupedProducts&) = delete;
   virtual ~GroupedProducts() = default;
 
-  /// Puts the product on the driver's stream.
-  virtual void run(const GroupedProduct& product) = 0;
+  /// Scratch bytes that a product of so many groups may use, at a multiple of 256.
+  [[nodiscard]] virtual std::size_t workspace_bytes(std::int64_t groups) const = 0;
+  /// Puts the product on the driver's stream. Throws Failure, with the reason, where a library refuses it.
+  virtual void run(const GroupedProduct& product, void* workspace) = 0;
+  /// What computes them: "own MFMA kernels".
+  [[nodiscard]] virtual std::string description() const = 0;
 };
 
 }  // namespace octet::gpu

@@ -23,6 +23,7 @@ struct ProductSide {
   const void* data;
   const float* scale_inverse;  // of codes: [outer], or [1]
   std::int64_t outer;
+  std::int64_t pitch;  // elements from one row, as they lie, to the next
   bool one_scale;
   bool aligned;  // rows as they lie begin at multiples of 16 bytes
 };

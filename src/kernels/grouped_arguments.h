@@ -188,4 +188,12 @@ struct GroupedProduct {
   bool accumulate;   // to f32
 };
 
+/// The same for grouped_products_mfma.cu. `product` is the first group's, of as many rows, or of as much of the
+/// contraction, as all groups have.
+struct GroupedMfmaProduct {
+  Product product;
+  const std::int32_t* offsets;  // [groups + 1]
+  int groups;
+};
+
 }  // namespace octet::kernels

@@ -16,36 +16,35 @@
 namespace octet::test {
 namespace {
 
-using gpu::ColumnsGroupedProduct;
-using gpu::RowsGroupedProduct;
+using gpu::GroupedProduct;
 
 std::array<std::byte, 8> given_bytes;  // stands for operands, which nobody looks into
 const auto* const kScalesA = reinterpret_cast<const float*>(&given_bytes[1]);
 const auto* const kScalesB = reinterpret_cast<const float*>(&given_bytes[3]);
 const auto* const kOffsets = reinterpret_cast<const std::int32_t*>(&given_bytes[5]);
 
-RowsGroupedProduct rows_product() {
+GroupedProduct rows_product() {
   return {.a = {&given_bytes[0], kScalesA, DType::e5m2fnuz},
           .b = {&given_bytes[2], kScalesB, DType::e4m3fnuz},
-          .axis = fp8::ScaleAxis::row,
           .d = &given_bytes[4],
           .offsets = kOffsets,
+          .groups = 7,
           .rows = 300,
           .n = 256,
-          .k = 128,
-          .groups = 7};
+          .k = 128};
 }
 
-ColumnsGroupedProduct columns_product() {
+GroupedProduct columns_product() {
   return {.a = {&given_bytes[0], kScalesA, DType::e5m2fnuz},
           .b = {&given_bytes[2], kScalesB, DType::e4m3fnuz},
-          .axis = fp8::ScaleAxis::tensor,
           .d = &given_bytes[4],
+          .d_dtype = DType::f32,
           .offsets = kOffsets,
-          .columns = 512,
-          .n = 256,
-          .k = 128,
-          .groups = 7};
+          .groups = 7,
+          .rows = 512,
+          .m = 256,
+          .n = 128,
+          .by_contraction = true};
 }
 
 class CkPlugin : public testing::Test {
@@ -89,7 +88,7 @@ TEST_F(CkPlugin, IsGivenGroupsOfRows) {
   const CkRecord& given = record();
   const int before = given.rows_grouped;
   std::byte workspace{};
-  plugin->forward(rows_product(), &workspace);
+  plugin->run(rows_product(), &workspace);
   EXPECT_EQ(given.rows_grouped, before + 1);
   EXPECT_EQ(given.rows.a, &given_bytes[0]);
   EXPECT_EQ(given.rows.b, &given_bytes[2]);
@@ -108,12 +107,10 @@ TEST_F(CkPlugin, IsGivenGroupsOfRows) {
   EXPECT_EQ(given.rows.b_transposed, 0);
   EXPECT_EQ(given.workspace, &workspace);
   EXPECT_EQ(given.stream, driver().native_stream());
-  RowsGroupedProduct plain = rows_product();
+  GroupedProduct plain = rows_product();
   plain.a = {.data = &given_bytes[0]};
-  plain.b = {.data = &given_bytes[2]};
-  plain.axis = fp8::ScaleAxis::none;
-  plain.b_transposed = true;
-  plugin->dgrad(plain, &workspace);
+  plain.b = {.data = &given_bytes[2], .transposed = true};
+  plugin->run(plain, &workspace);
   EXPECT_EQ(given.rows_grouped, before + 2);
   EXPECT_EQ(given.rows.a_type, OCTET_CK_BF16);
   EXPECT_EQ(given.rows.scale, OCTET_CK_SCALE_NONE);
@@ -125,7 +122,7 @@ TEST_F(CkPlugin, IsGivenGroupsOfColumns) {
   const CkRecord& given = record();
   const int before = given.columns_grouped;
   std::byte workspace{};
-  plugin->wgrad(columns_product(), &workspace);
+  plugin->run(columns_product(), &workspace);
   EXPECT_EQ(given.columns_grouped, before + 1);
   EXPECT_EQ(given.columns.a, &given_bytes[0]);
   EXPECT_EQ(given.columns.b, &given_bytes[2]);
@@ -140,7 +137,7 @@ TEST_F(CkPlugin, IsGivenGroupsOfColumns) {
   EXPECT_EQ(given.columns.a_type, OCTET_CK_E5M2FNUZ);
   EXPECT_EQ(given.columns.b_type, OCTET_CK_E4M3FNUZ);
   EXPECT_EQ(given.columns.d_type, OCTET_CK_F32);
-  EXPECT_EQ(given.columns.scale, OCTET_CK_SCALE_TENSOR);
+  EXPECT_EQ(given.columns.scale, OCTET_CK_SCALE_ROW);
   EXPECT_EQ(given.columns.transposed, 0);
   EXPECT_EQ(given.workspace, &workspace);
   EXPECT_EQ(given.stream, driver().native_stream());
@@ -151,15 +148,14 @@ TEST_F(CkPlugin, RefusesByItsOwnRules) {
   const auto plugin = open();
   const int before = record().rows_grouped;
   const auto rows_refused = [&](const auto& change) {
-    RowsGroupedProduct p = rows_product();
+    GroupedProduct p = rows_product();
     change(p);
-    const std::string text = message<Failure>([&] { plugin->forward(p, nullptr); });
-    EXPECT_TRUE(holds(text, "refuses forward of ")) << text;
+    const std::string text = message<Failure>([&] { plugin->run(p, nullptr); });
+    EXPECT_TRUE(holds(text, "refuses a product of 7 groups, k 128, n 256: ")) << text;
     return text;
   };
-  using P = RowsGroupedProduct;
-  EXPECT_TRUE(holds(rows_refused([](P& p) { p.b_transposed = true; }), "FP8 operands lie along the contraction"));
-  EXPECT_TRUE(holds(rows_refused([](P& p) { p.axis = fp8::ScaleAxis::none; }), "a scale each or one a row"));
+  using P = GroupedProduct;
+  EXPECT_TRUE(holds(rows_refused([](P& p) { p.b.transposed = true; }), "FP8 operands lie along the contraction"));
   EXPECT_TRUE(holds(rows_refused([](P& p) { p.b.scale_inverse = nullptr; }), "without inverse scales"));
   EXPECT_TRUE(holds(rows_refused([](P& p) { p.d_dtype = DType::f32; }), "results of groups of rows are bf16"));
   EXPECT_TRUE(holds(rows_refused([](P& p) { p.a.dtype = DType::bf16; }), "bf16 operands come in pairs"));
@@ -173,8 +169,16 @@ TEST_F(CkPlugin, RefusesByItsOwnRules) {
 TEST_F(CkPlugin, SaysWhatFailed) {
   const auto plugin = open();
   set("OCTET_STANDIN_CK_FAIL", "1");
-  const std::string text = message<Failure>([&] { plugin->wgrad(columns_product(), nullptr); });
-  EXPECT_TRUE(holds(text, "failed at wgrad of 7 groups, n 256, k 128: a launch failed")) << text;
+  const std::string text = message<Failure>([&] { plugin->run(columns_product(), nullptr); });
+  EXPECT_TRUE(holds(text, "failed at a product of 7 groups, m 256, n 128: a launch failed")) << text;
+}
+
+TEST_F(CkPlugin, AddsToNoResult) {
+  GroupedProduct added = columns_product();
+  added.accumulate = true;
+  const auto plugin = open();
+  const std::string text = message<Failure>([&] { plugin->run(added, nullptr); });
+  EXPECT_TRUE(holds(text, "adds to no result: OCTET_GROUPED_PRODUCTS=own does")) << text;
 }
 
 TEST_F(CkPlugin, NoFile) {
@@ -191,7 +195,7 @@ TEST_F(CkPlugin, AFileThatIsNoPlugin) {
 
 TEST_F(CkPlugin, AnotherVersionAndMissingEntries) {
   set("OCTET_CK_PLUGIN", OCTET_STANDIN_CK_INCOMPLETE);
-  EXPECT_TRUE(holds(refusal(), "has no octet_ck_dgrad"));
+  EXPECT_TRUE(holds(refusal(), "has no octet_ck_multiply_columns"));
   set("OCTET_STANDIN_CK_VERSION", "2");
   EXPECT_TRUE(holds(refusal(), "speaks version 2 of the plugin's interface, and this octet version 1: build it"));
 }

@@ -13,7 +13,7 @@ const char* octet_ck_description(void) {
 size_t octet_ck_workspace_bytes(int32_t) {
   return 0;
 }
-int octet_ck_forward(const struct octet_ck_rows_grouped*, void*, void*) {
+int octet_ck_multiply_rows(const struct octet_ck_rows_grouped*, void*, void*) {
   return OCTET_CK_DONE;
 }
 

@@ -40,7 +40,9 @@ class WgmmaProducts final : public GroupedProducts {
  public:
   explicit WgmmaProducts(Driver& driver) : driver_(driver), api_(load_cuda()) {}
 
-  void run(const GroupedProduct& product) override {
+  [[nodiscard]] std::size_t workspace_bytes(std::int64_t) const override { return 0; }
+  [[nodiscard]] std::string description() const override { return "own wgmma kernels for products of groups"; }
+  void run(const GroupedProduct& product, void* /*workspace*/) override {
     const kernels::GroupedProduct arguments{
         .a = map_of(product.a.data, product.a.dtype, extents_of_a(product), kBoxRows),
         .b = map_of(product.b.data, product.b.dtype, extents_of_b(product), kBoxRows),
@@ -98,8 +100,7 @@ class WgmmaProducts final : public GroupedProducts {
         api_->tensor_map_encode_tiled(&map, type, 3, const_cast<void*>(data), sizes.data(), pitches.data(), box.data(),
                                       kEveryElement.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "describing a product's side of {} x {} x {} {}", extents.matrices, extents.rows, extents.cols,
-        name(dtype));
+        "describing a product's side of {} x {} x {} {}", extents.matrices, extents.rows, extents.cols, name(dtype));
     return std::bit_cast<kernels::TensorMap>(map);
   }
 

@@ -24,9 +24,8 @@ struct Entries {
   decltype(&octet_ck_abi_version) abi_version = nullptr;
   decltype(&octet_ck_description) description = nullptr;
   decltype(&octet_ck_workspace_bytes) workspace_bytes = nullptr;
-  decltype(&octet_ck_forward) forward = nullptr;
-  decltype(&octet_ck_dgrad) dgrad = nullptr;
-  decltype(&octet_ck_wgrad) wgrad = nullptr;
+  decltype(&octet_ck_multiply_rows) multiply_rows = nullptr;
+  decltype(&octet_ck_multiply_columns) multiply_columns = nullptr;
   decltype(&octet_ck_error) error = nullptr;
 
   /// Of another version nothing but the version itself is looked at.
@@ -39,9 +38,8 @@ struct Entries {
     }
     library.bind("octet_ck_description", description);
     library.bind("octet_ck_workspace_bytes", workspace_bytes);
-    library.bind("octet_ck_forward", forward);
-    library.bind("octet_ck_dgrad", dgrad);
-    library.bind("octet_ck_wgrad", wgrad);
+    library.bind("octet_ck_multiply_rows", multiply_rows);
+    library.bind("octet_ck_multiply_columns", multiply_columns);
     library.bind("octet_ck_error", error);
   }
 };
@@ -79,18 +77,12 @@ std::int32_t type_of(DType dtype) {
   }
 }
 
-std::int32_t scale_of(fp8::ScaleAxis axis) {
-  switch (axis) {
-    case fp8::ScaleAxis::tensor:
-      return OCTET_CK_SCALE_TENSOR;
-    case fp8::ScaleAxis::row:
-      return OCTET_CK_SCALE_ROW;
-    default:
-      return OCTET_CK_SCALE_NONE;
-  }
+/// Of groups, codes have a scale for each row.
+std::int32_t scale_of(const GroupedProduct& p) {
+  return p.a.dtype == DType::bf16 ? OCTET_CK_SCALE_NONE : OCTET_CK_SCALE_ROW;
 }
 
-octet_ck_rows_grouped rows_of(const RowsGroupedProduct& p) {
+octet_ck_rows_grouped rows_of(const GroupedProduct& p) {
   return {.a = p.a.data,
           .b = p.b.data,
           .a_scale_inverse = p.a.scale_inverse,
@@ -100,63 +92,59 @@ octet_ck_rows_grouped rows_of(const RowsGroupedProduct& p) {
           .rows = p.rows,
           .n = p.n,
           .k = p.k,
-          .groups = p.groups,
+          .groups = static_cast<std::int32_t>(p.groups),
           .a_type = type_of(p.a.dtype),
           .b_type = type_of(p.b.dtype),
           .d_type = type_of(p.d_dtype),
-          .scale = scale_of(p.axis),
-          .b_transposed = p.b_transposed ? 1 : 0};
+          .scale = scale_of(p),
+          .b_transposed = p.b.transposed ? 1 : 0};
 }
 
-octet_ck_columns_grouped columns_of(const ColumnsGroupedProduct& p) {
+octet_ck_columns_grouped columns_of(const GroupedProduct& p) {
   return {.a = p.a.data,
           .b = p.b.data,
           .a_scale_inverse = p.a.scale_inverse,
           .b_scale_inverse = p.b.scale_inverse,
           .d = p.d,
           .offsets = p.offsets,
-          .columns = p.columns,
-          .n = p.n,
-          .k = p.k,
-          .groups = p.groups,
+          .columns = p.rows,
+          .n = p.m,
+          .k = p.n,
+          .groups = static_cast<std::int32_t>(p.groups),
           .a_type = type_of(p.a.dtype),
           .b_type = type_of(p.b.dtype),
           .d_type = type_of(p.d_dtype),
-          .scale = scale_of(p.axis),
-          .transposed = p.transposed ? 1 : 0};
+          .scale = scale_of(p),
+          .transposed = p.a.transposed ? 1 : 0};
 }
 
 class CkPlugin final : public GroupedProducts {
  public:
   CkPlugin(Driver& driver, Entries entries) : driver_(driver), entries_(std::move(entries)) {}
 
-  [[nodiscard]] std::size_t workspace_bytes(std::int32_t groups) const override {
-    return entries_.workspace_bytes(groups);
+  [[nodiscard]] std::size_t workspace_bytes(std::int64_t groups) const override {
+    return entries_.workspace_bytes(static_cast<std::int32_t>(groups));
   }
-  void forward(const RowsGroupedProduct& product, void* workspace) override {
-    run_rows(entries_.forward, "forward", product, workspace);
-  }
-  void dgrad(const RowsGroupedProduct& product, void* workspace) override {
-    run_rows(entries_.dgrad, "dgrad", product, workspace);
-  }
-  void wgrad(const ColumnsGroupedProduct& product, void* workspace) override {
-    const octet_ck_columns_grouped p = columns_of(product);
-    check_result(entries_.wgrad(&p, workspace, driver_.native_stream()), "wgrad", product.n, product.k, product.groups);
+  void run(const GroupedProduct& p, void* workspace) override {
+    if (p.accumulate) throw Failure("{} adds to no result: OCTET_GROUPED_PRODUCTS=own does", entries_.library.path());
+    if (p.by_contraction) {
+      const octet_ck_columns_grouped columns = columns_of(p);
+      check_result(entries_.multiply_columns(&columns, workspace, driver_.native_stream()), p);
+    } else {
+      const octet_ck_rows_grouped rows = rows_of(p);
+      check_result(entries_.multiply_rows(&rows, workspace, driver_.native_stream()), p);
+    }
   }
   [[nodiscard]] std::string description() const override {
     return fmt::format("{}, {}, {}", entries_.description(), entries_.library.path(), kNotRunOnHardware);
   }
 
  private:
-  void run_rows(decltype(&octet_ck_forward) entry, const char* what, const RowsGroupedProduct& product,
-                void* workspace) {
-    const octet_ck_rows_grouped p = rows_of(product);
-    check_result(entry(&p, workspace, driver_.native_stream()), what, product.n, product.k, product.groups);
-  }
-  void check_result(int result, const char* what, std::int64_t n, std::int64_t k, std::int32_t groups) const {
+  void check_result(int result, const GroupedProduct& p) const {
     if (result == OCTET_CK_DONE) return;
-    throw Failure("{} {} {} of {} groups, n {}, k {}: {}", entries_.library.path(),
-                  result == OCTET_CK_REFUSED ? "refuses" : "failed at", what, groups, n, k, entries_.error());
+    throw Failure("{} {} a product of {} groups, {} {}, n {}: {}", entries_.library.path(),
+                  result == OCTET_CK_REFUSED ? "refuses" : "failed at", p.groups, p.by_contraction ? "m" : "k",
+                  p.by_contraction ? p.m : p.k, p.n, entries_.error());
   }
 
   Driver& driver_;

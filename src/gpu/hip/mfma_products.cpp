@@ -2,36 +2,18 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "kernels/arguments.h"
+#include "gpu/hip/mfma_sides.h"
 
 namespace octet::gpu {
 namespace {
 
-bool is_e5m2(DType dtype) {
-  return dtype == DType::e5m2 || dtype == DType::e5m2fnuz;
-}
-
-std::string side_name(const ProductOperand& side) {
-  if (side.dtype == DType::bf16) return side.transposed ? "bf16t" : "bf16";
-  return is_e5m2(side.dtype) ? "e5m2" : "e4m3";
-}
-
-bool in_sixteens(const void* data, std::int64_t row_bytes) {
-  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && row_bytes % 16 == 0;
-}
-
 kernels::ProductSide side_of(const ProductOperand& side, std::int64_t outer, std::int64_t k) {
-  const auto each = static_cast<std::int64_t>(size_of(side.dtype));
-  return {.data = side.data,
-          .scale_inverse = side.scale_inverse,
-          .outer = outer,
-          .one_scale = side.axis == fp8::ScaleAxis::tensor,
-          .aligned = in_sixteens(side.data, (side.transposed ? outer : k) * each)};
-}
-
-unsigned blocks_for(std::int64_t results, std::int64_t tile) {
-  return static_cast<unsigned>((results + tile - 1) / tile);
+  return mfma_side({.data = side.data,
+                    .scale_inverse = side.scale_inverse,
+                    .outer = outer,
+                    .pitch = side.transposed ? outer : k,
+                    .one_scale = side.axis == fp8::ScaleAxis::tensor},
+                   side.dtype);
 }
 
 class MfmaProducts final : public Products {
@@ -53,20 +35,20 @@ class MfmaProducts final : public Products {
 }  // namespace
 
 std::string mfma_kernel(const Product& product, const MfmaTile& tile) {
-  return fmt::format("multiply_{}x{}_{}_{}", tile.m, tile.n, side_name(product.a), side_name(product.b));
+  return fmt::format("multiply_{}x{}_{}_{}", tile.m, tile.n, mfma_side_name(product.a.dtype, product.a.transposed),
+                     mfma_side_name(product.b.dtype, product.b.transposed));
 }
 
 void launch_mfma_product(Driver& driver, const Product& product, const MfmaTile& tile) {
-  const auto row_bytes = product.n * static_cast<std::int64_t>(size_of(product.d_dtype));
   const kernels::Product arguments{.a = side_of(product.a, product.m, product.k),
                                    .b = side_of(product.b, product.n, product.k),
                                    .d = product.d,
                                    .k = product.k,
                                    .f32 = product.d_dtype == DType::f32,
                                    .accumulate = product.accumulate,
-                                   .aligned = in_sixteens(product.d, row_bytes)};
+                                   .aligned = mfma_aligned(product.d, product.n, product.d_dtype)};
   const LaunchShape shape{
-      .blocks_x = blocks_for(product.n, tile.n), .blocks_y = blocks_for(product.m, tile.m), .threads = 256};
+      .blocks_x = mfma_blocks(product.n, tile.n), .blocks_y = mfma_blocks(product.m, tile.m), .threads = 256};
   driver.launch(driver.kernel(mfma_kernel(product, tile)), shape, &arguments, sizeof arguments);
 }
 

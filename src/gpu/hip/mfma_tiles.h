@@ -44,6 +44,10 @@ inline constexpr std::array<MfmaTileChoice, 6> kMfmaTileChoices{{
     {"gfx950", 64, 0, 2 * 256, {128, 64}},
 }};
 
+/// Those that kernels/grouped_products_mfma.cu has kernels for: groups are many, so that units have work without
+/// tiles between, and seldom long enough for a larger one.
+inline constexpr std::array<MfmaTile, 2> kGroupedMfmaTiles{{{128, 128}, {64, 64}}};
+
 /// The tile of a product whose D is [m, n].
 [[nodiscard]] constexpr MfmaTile choose_mfma_tile(std::string_view arch, std::int64_t m, std::int64_t n) {
   const std::int64_t squares = ((m + 63) / 64) * ((n + 63) / 64);
@@ -52,6 +56,18 @@ inline constexpr std::array<MfmaTileChoice, 6> kMfmaTileChoices{{
   };
   const auto row = std::ranges::find_if(kMfmaTileChoices, fits);
   return row == kMfmaTileChoices.end() ? kDefaultMfmaTile : row->tile;
+}
+
+/// The tile of a product of `groups` groups whose D is [m, n] each, or has m rows in the mean: the larger one where the
+/// table asks for at least that of as many squares.
+[[nodiscard]] constexpr MfmaTile choose_grouped_mfma_tile(std::string_view arch, std::int64_t groups, std::int64_t m,
+                                                          std::int64_t n) {
+  const std::int64_t squares = groups * ((m + 63) / 64) * ((n + 63) / 64);
+  const auto fits = [&](const MfmaTileChoice& row) {
+    return row.arch == arch && row.tile == kGroupedMfmaTiles[0] && m > row.m_above && n > row.n_above &&
+           squares >= row.squares_at_least;
+  };
+  return std::ranges::any_of(kMfmaTileChoices, fits) ? kGroupedMfmaTiles[0] : kGroupedMfmaTiles[1];
 }
 
 }  // namespace octet::gpu

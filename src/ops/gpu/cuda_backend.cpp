@@ -57,13 +57,11 @@ std::unique_ptr<Backend> make_cuda_backend(int device, const GpuOptions& options
   auto products = octet::gpu::open_cublaslt(*driver);
   auto grouped_products = octet::gpu::open_wgmma_products(*driver);
   octet::gpu::FoundAttention attention = choose_attention(*driver, options);
-  OpTable table = gpu::gpu_table(fp8::FormatFamily::ocp);
-  gpu::add_grouped_products(table);
   return std::make_unique<Backend>(
       "cuda",
       std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), std::move(grouped_products),
                                        fp8::FormatFamily::ocp, std::move(attention), octet::gpu::find_nvtx_ranges()),
-      table);
+      gpu::gpu_table(fp8::FormatFamily::ocp));
 }
 
 }  // namespace octet::ops

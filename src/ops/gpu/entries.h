@@ -59,7 +59,9 @@ void grouped_swiglu_backward(Device& device, const GroupedSwigluBackward& op, Wo
 void grouped_swiglu_cast(Device& device, const GroupedSwigluCast& op, Workspace workspace);
 
 // grouped_products.cpp
+std::size_t grouped_gemm_workspace(const Device& device, const GroupedGemm& op);
 void grouped_gemm(Device& device, const GroupedGemm& op, Workspace workspace);
+std::size_t grouped_wgrad_workspace(const Device& device, const GroupedWgrad& op);
 void grouped_wgrad(Device& device, const GroupedWgrad& op, Workspace workspace);
 
 // embedding.cpp

@@ -21,8 +21,7 @@ using octet::gpu::LaunchShape;
 
 class GpuDevice final : public Device {
  public:
-  /// `attention` may hold no library: own kernels take its place, and the description says why. `grouped_products` is
-  /// null where the table has no such op. `ranges` may be null.
+  /// `attention` may hold no library: own kernels take its place, and the description says why. `ranges` may be null.
   GpuDevice(std::unique_ptr<octet::gpu::Driver> driver, std::unique_ptr<octet::gpu::Products> products,
             std::unique_ptr<octet::gpu::GroupedProducts> grouped_products, fp8::FormatFamily family,
             octet::gpu::FoundAttention attention, std::unique_ptr<octet::gpu::Ranges> ranges)
@@ -73,7 +72,7 @@ class GpuDevice final : public Device {
 
   [[nodiscard]] octet::gpu::Driver& driver() const { return *driver_; }
   [[nodiscard]] octet::gpu::Products& products() const { return *products_; }
-  [[nodiscard]] octet::gpu::GroupedProducts* grouped_products() const { return grouped_products_.get(); }
+  [[nodiscard]] octet::gpu::GroupedProducts& grouped_products() const { return *grouped_products_; }
   [[nodiscard]] int multiprocessors() const { return driver_->facts().multiprocessors; }
   [[nodiscard]] int warp_size() const { return driver_->facts().warp_size; }
   [[nodiscard]] std::size_t shared_bytes() const { return driver_->facts().shared_bytes; }

@@ -58,6 +58,8 @@ OpTable make_table() {
   std::get<Entry<GroupedSwigluBackward>>(table) = {&grouped_swiglu_backward, &grouped_swiglu_backward_workspace,
                                                    &refuse_rows<Family, GroupedSwigluBackward>};
   std::get<Entry<GroupedSwigluCast>>(table) = {&grouped_swiglu_cast, nullptr, &refuse_grouped_swiglu_cast<Family>};
+  std::get<Entry<GroupedGemm>>(table) = {&grouped_gemm, &grouped_gemm_workspace, &refuse_grouped_gemm<Family>};
+  std::get<Entry<GroupedWgrad>>(table) = {&grouped_wgrad, &grouped_wgrad_workspace, &refuse_grouped_wgrad<Family>};
   return table;
 }
 
@@ -65,11 +67,6 @@ OpTable make_table() {
 
 OpTable gpu_table(FormatFamily family) {
   return family == FormatFamily::ocp ? make_table<FormatFamily::ocp>() : make_table<FormatFamily::fnuz>();
-}
-
-void add_grouped_products(OpTable& table) {
-  std::get<Entry<GroupedGemm>>(table) = {&grouped_gemm, nullptr, &refuse_grouped_gemm<FormatFamily::ocp>};
-  std::get<Entry<GroupedWgrad>>(table) = {&grouped_wgrad, nullptr, &refuse_grouped_wgrad<FormatFamily::ocp>};
 }
 
 }  // namespace octet::ops::gpu

@@ -9,7 +9,4 @@ namespace octet::ops::gpu {
 /// Of a device that multiplies the formats of `family`: codes of the other are refused.
 [[nodiscard]] OpTable gpu_table(fp8::FormatFamily family);
 
-/// Of one that has kernels for products of groups: adds those, in OCP formats.
-void add_grouped_products(OpTable& table);
-
 }  // namespace octet::ops::gpu

@@ -10,6 +10,7 @@
 #include "gpu/hip/hip_driver.h"
 #include "gpu/hip/hip_products.h"
 #include "gpu/hip/hipblaslt.h"
+#include "gpu/hip/mfma_grouped_products.h"
 #include "ops/gpu/gpu_backend.h"
 #include "ops/gpu/gpu_device.h"
 #include "ops/gpu/gpu_table.h"
@@ -26,6 +27,14 @@ octet::gpu::HipProductsChoice products_choice() {
   if (wanted == "hipblaslt") return HipProductsChoice::hipblaslt;
   throw UserError("OCTET_PRODUCTS is '{}': it may be own or hipblaslt, or unset for what was measured to be faster",
                   wanted);
+}
+
+std::unique_ptr<octet::gpu::GroupedProducts> open_grouped_products(octet::gpu::Driver& driver) {
+  const char* value = std::getenv("OCTET_GROUPED_PRODUCTS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const std::string_view wanted = value == nullptr ? "" : value;
+  if (wanted.empty() || wanted == "own") return octet::gpu::open_mfma_grouped_products(driver);
+  if (wanted == "ck") return octet::gpu::open_ck_plugin(driver);
+  throw UserError("OCTET_GROUPED_PRODUCTS is '{}': it may be ck, or own, as it is when unset", wanted);
 }
 
 }  // namespace
@@ -50,10 +59,11 @@ std::unique_ptr<Backend> make_hip_backend(int device, const GpuOptions& options)
   if (options.attention == GpuAttention::vendor) throw UserError("attention on AMD's GPUs runs on own kernels only");
   auto driver = octet::gpu::open_hip(device);
   auto products = octet::gpu::open_hip_products(*driver, products_choice());
+  auto grouped_products = open_grouped_products(*driver);
   const fp8::FormatFamily family = fp8::family_of_arch(driver->facts().arch);
   return std::make_unique<Backend>(
       "hip",
-      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), nullptr, family,
+      std::make_unique<gpu::GpuDevice>(std::move(driver), std::move(products), std::move(grouped_products), family,
                                        octet::gpu::FoundAttention{nullptr, "the only ones for AMD's GPUs"}, nullptr),
       gpu::gpu_table(family));
 }
