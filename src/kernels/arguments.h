@@ -24,8 +24,8 @@ struct ProductSide {
   const float* scale_inverse;  // of codes: [outer], or [1]
   std::int64_t outer;
   std::int64_t pitch;  // elements from one row, as they lie, to the next
-  bool one_scale;
-  bool aligned;  // rows as they lie begin at multiples of 16 bytes
+  bool one_scale = false;
+  bool aligned = false;  // rows as they lie begin at multiples of 16 bytes
 };
 
 /// D[m, n] = A[m, k] B[n, k]^T on AMD's matrix units.
@@ -251,7 +251,7 @@ struct CastStatistics {
   int cols;
   float largest, largest_kept;  // of the format, and what still rounds to it
   float largest_lost;           // what still rounds to zero
-  bool one_scale;
+  bool one_scale = false;
   bool aligned;
 };
 
