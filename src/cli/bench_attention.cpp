@@ -69,6 +69,7 @@ void add_row(BenchReport& report, OpTimer& timer, const Contender& contender, co
                                  {"heads", shape.heads},
                                  {"kv_heads", shape.kv_heads},
                                  {"head_dim", shape.head_dim},
+                                 {"value_dim", shape.value_dim},
                                  {"places", timed.places},
                                  {"seconds", timed.seconds.median},
                                  {"fastest_seconds", timed.seconds.fastest},
@@ -82,7 +83,7 @@ void measure(BenchReport& report, const Contender& contender, const ops::Backend
   OpTimer timer(backend);
   const double ceiling = product_rate(timer, backend.device().host_memory());
   for (const ops::AttentionShape& shape : shapes) {
-    if (2 * shape.causal_flops() > contender.most_flops) continue;
+    if (shape.causal_flops(shape.head_dim + shape.value_dim) > contender.most_flops) continue;
     add_row<ops::AttentionForward>(report, timer, contender, backend, ceiling, shape);
     add_row<ops::AttentionBackward>(report, timer, contender, backend, ceiling, shape);
   }

@@ -137,28 +137,31 @@ struct Rope {
   }
 };
 
-/// Sizes shared by attention's directions. A row of qkv holds H query heads, KV key heads, KV value heads of hd each.
+/// Sizes shared by attention's directions. A row of qkv holds H query heads and KV key heads of hd each, then KV value
+/// heads of vd, as long as the others unless said otherwise (in multi-head latent attention they are shorter).
 struct AttentionShape {
   std::int64_t batch, seq_len, heads, kv_heads, head_dim;
+  std::int64_t value_dim = head_dim;
 
-  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + 2 * kv_heads) * head_dim; }
-  [[nodiscard]] std::int64_t out_cols() const { return heads * head_dim; }
+  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + kv_heads) * head_dim + kv_heads * value_dim; }
+  [[nodiscard]] std::int64_t out_cols() const { return heads * value_dim; }
   [[nodiscard]] std::int64_t rows() const { return batch * seq_len; }
-  [[nodiscard]] double causal_flops() const {  // one product over the causal half
-    return static_cast<double>(batch * heads * head_dim) * static_cast<double>(seq_len * (seq_len + 1));
+  /// Of products over the causal half that contract or make `dims` elements of each head.
+  [[nodiscard]] double causal_flops(std::int64_t dims) const {
+    return static_cast<double>(batch * heads * dims) * static_cast<double>(seq_len * (seq_len + 1));
   }
 };
 
 /// out = softmax(scale * q k^T, causal) v per head; query head h reads key/value head h * KV / H.
 struct AttentionForward {
   static constexpr std::string_view name = "attention";
-  const bf16* qkv;  // [T, (H + 2 KV) hd], rotated
-  bf16* out;        // [T, H hd]
+  const bf16* qkv;  // [T, (H + KV) hd + KV vd], rotated
+  bf16* out;        // [T, H vd]
   float* lse;       // [B, H, S]: log of the sum of exp(scale * q k^T)
   AttentionShape shape;
   float scale;
 
-  [[nodiscard]] double flops() const { return 2 * shape.causal_flops(); }
+  [[nodiscard]] double flops() const { return shape.causal_flops(shape.head_dim + shape.value_dim); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 2 +
                                shape.rows() * shape.heads * 4);
@@ -167,15 +170,15 @@ struct AttentionForward {
 
 struct AttentionBackward {
   static constexpr std::string_view name = "attention_backward";
-  const bf16* qkv;   // [T, (H + 2 KV) hd]
-  const bf16* out;   // [T, H hd]
-  const bf16* dout;  // [T, H hd]
+  const bf16* qkv;   // [T, (H + KV) hd + KV vd]
+  const bf16* out;   // [T, H vd]
+  const bf16* dout;  // [T, H vd]
   const float* lse;  // [B, H, S]
-  bf16* dqkv;        // [T, (H + 2 KV) hd]
+  bf16* dqkv;        // [T, (H + KV) hd + KV vd]
   AttentionShape shape;
   float scale;
 
-  [[nodiscard]] double flops() const { return 5 * shape.causal_flops(); }
+  [[nodiscard]] double flops() const { return shape.causal_flops(3 * shape.head_dim + 2 * shape.value_dim); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 4 +
                                shape.rows() * shape.heads * 4);
