@@ -98,8 +98,8 @@ std::vector<ops::AttentionShape> shapes_of(const Config& config, std::vector<std
   const std::int64_t tokens = config.training.batch_size * config.training.seq_len;
   std::vector<ops::AttentionShape> shapes;
   for (const std::int64_t length : lengths) {
-    shapes.push_back({std::max<std::int64_t>(1, tokens / length), length, config.model.n_heads, config.model.n_kv_heads,
-                      config.model.head_dim()});
+    shapes.push_back({std::max<std::int64_t>(1, tokens / length), length, config.model.n_heads, config.model.kv_heads(),
+                      config.model.head_dim(), config.model.value_head_dim()});
   }
   return shapes;
 }
@@ -115,7 +115,7 @@ BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector
   report.table += fmt::format(
       "{} query heads, {} key heads of {} elements; causal: half of the scores count; beside a square product in bf16\n"
       "{:<23} {:<19} {:>6} {:>8} {:>11} {:>9} {:>10}\n",
-      config.model.n_heads, config.model.n_kv_heads, config.model.head_dim(), "by", "op", "batch", "seq_len", "us",
+      config.model.n_heads, config.model.kv_heads(), config.model.head_dim(), "by", "op", "batch", "seq_len", "us",
       "TFLOP/s", "of product");
   report.json["rows"] = nlohmann::ordered_json::array();
   report.json["contenders"] = nlohmann::ordered_json::array();
