@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -55,7 +56,10 @@ class Buffer {
   std::unique_ptr<T, Free> data_;
 };
 
-/// The matrix, its codes in both layouts, its maxima, and what the unfused cast keeps between its passes.
+constexpr Index kExperts = 8;  // that rows are gathered for, each as many
+
+/// The matrix, its codes in both layouts, its maxima, what the unfused cast keeps between its passes, and the rows of
+/// it that each expert gets.
 struct Matrix {
   Index rows, cols;
   Buffer<bf16> x{rows * cols};
@@ -69,12 +73,22 @@ struct Matrix {
   Buffer<float> maxima{rows};
   Buffer<float> scales{rows};
   Buffer<float> scaled{rows * cols};
+  Buffer<std::int32_t> choice_of_row{rows};
+  Buffer<std::int32_t> offsets{kExperts + 1};
+  Buffer<bf16> group_amax{kExperts * cols};
 
   Matrix(Index row_count, Index col_count) : rows(row_count), cols(col_count) {
     std::uint32_t state = 1;
     for (Index i = 0; i < rows * cols; ++i) {  // both signs, magnitudes over 16 powers of two
       state = state * 1664525U + 1013904223U;
       x.data()[i].bits = static_cast<std::uint16_t>(((state >> 16) & 0x87FFU) + 0x3800U);
+    }
+    std::int32_t next = 0;
+    for (Index expert = 0; expert < kExperts; ++expert) {  // whose rows are spread over the whole matrix, in order
+      for (Index row = expert; row < rows; row += kExperts) {
+        choice_of_row.data()[next++] = static_cast<std::int32_t>(row);
+      }
+      offsets.data()[expert + 1] = next;
     }
   }
 
@@ -83,6 +97,21 @@ struct Matrix {
     ops::ColumnMaxima columns;
     if (measures_columns) columns = {column_amax.data(), true};
     return {x.data(), {codes.data(), scale_inverse.data(), row_amax.data(), rule, true}, columns, rows, cols};
+  }
+  /// The rows in the order of experts.
+  [[nodiscard]] ops::GatherRows gathered_cast(fp8::Format format, bool measures_columns) const {
+    const auto rule = fp8::ScaleRule::of(format, true);
+    ops::GroupMaxima columns;
+    if (measures_columns) columns = {group_amax.data(), true};
+    return {x.data(),
+            choice_of_row.data(),
+            {offsets.data(), nullptr, kExperts, rows},
+            nullptr,
+            {codes.data(), scale_inverse.data(), row_amax.data(), rule, true},
+            columns,
+            1,
+            cols,
+            false};
   }
   [[nodiscard]] ops::Maxima measure() const { return {x.data(), row_amax.data(), column_amax.data(), rows, cols}; }
   /// One scale per row of each layout, from maxima that the matrix has by then.
@@ -121,25 +150,34 @@ class OpRunner {
 struct Contestant {
   std::string name;
   double bytes_per_element;
-  bool casts_rows;  // all that the five passes do, and may be compared with them
+  std::string unfused;  // the contestant that does the same pass by pass; empty for none
   std::function<void(const Matrix&, fp8::Format)> run;
 };
 
-/// The row cast as five passes, each over the whole matrix.
-void cast_in_five_passes(const ops::cpu::UnfusedCast& passes, ThreadPool& pool, const Matrix& m, fp8::Format format) {
+/// The row cast of x [rows, cols] as five passes, each over the whole matrix.
+void cast_in_five_passes(const ops::cpu::UnfusedCast& passes, ThreadPool& pool, const Matrix& m, const bf16* x,
+                         fp8::Format format) {
   const auto over_rows = [&](Index bytes_per_element, const auto& body) {
     parallel_ranges(pool, m.rows, row_grain(m.cols * bytes_per_element), body);
   };
   const auto rule = fp8::ScaleRule::of(format, true);
-  over_rows(2,
-            [&](Index begin, Index end) { passes.absolute_maxima(m.x.data(), m.cols, m.maxima.data(), begin, end); });
+  over_rows(2, [&](Index begin, Index end) { passes.absolute_maxima(x, m.cols, m.maxima.data(), begin, end); });
   passes.scales(m.maxima.data(), rule, m.scales.data(), m.scale_inverse.data(), 0, m.rows);
-  over_rows(6, [&](Index begin, Index end) {
-    passes.multiply(m.x.data(), m.cols, m.scales.data(), m.scaled.data(), begin, end);
-  });
+  over_rows(6,
+            [&](Index begin, Index end) { passes.multiply(x, m.cols, m.scales.data(), m.scaled.data(), begin, end); });
   over_rows(8, [&](Index begin, Index end) { passes.clamp(m.scaled.data(), m.cols, rule.max(), begin, end); });
   over_rows(
       5, [&](Index begin, Index end) { passes.encode(m.scaled.data(), m.cols, format, m.codes.data(), begin, end); });
+}
+
+/// The rows in the order of experts, as a pass of its own.
+void gather(ThreadPool& pool, const Matrix& m) {
+  parallel_ranges(pool, m.rows, row_grain(m.cols * 4), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      std::memcpy(m.copy.data() + row * m.cols, m.x.data() + m.choice_of_row.data()[row] * m.cols,
+                  static_cast<std::size_t>(m.cols) * sizeof(bf16));
+    }
+  });
 }
 
 /// In an order in which the maxima are measured before the casts that want them.
@@ -147,16 +185,25 @@ std::vector<Contestant> contestants(ops::CpuIsa isa, ThreadPool& pool, OpRunner&
   const ops::cpu::RowKernels& kernels = ops::cpu::row_kernels(isa);
   const ops::cpu::UnfusedCast& passes = ops::cpu::unfused_cast(isa);
   return {
-      {"five passes", 21, true,
-       [&](const Matrix& m, fp8::Format format) { cast_in_five_passes(passes, pool, m, format); }},
-      {"fused rows", 3, true, [&](const Matrix& m, fp8::Format format) { runner.run(m.fused_cast(format, false)); }},
-      {"fused rows, column maxima", 3, true,
+      {"five passes", 21, "five passes",
+       [&](const Matrix& m, fp8::Format format) { cast_in_five_passes(passes, pool, m, m.x.data(), format); }},
+      {"fused rows", 3, "five passes",
+       [&](const Matrix& m, fp8::Format format) { runner.run(m.fused_cast(format, false)); }},
+      {"fused rows, column maxima", 3, "five passes",
        [&](const Matrix& m, fp8::Format format) { runner.run(m.fused_cast(format, true)); }},
-      {"maxima", 2, false, [&](const Matrix& m, fp8::Format) { runner.run(m.measure()); }},
-      {"column cast", 3, false, [&](const Matrix& m, fp8::Format format) { runner.run(m.cast(format, false)); }},
-      {"cast to both layouts", 4, false,
-       [&](const Matrix& m, fp8::Format format) { runner.run(m.cast(format, true)); }},
-      {"decode to bf16", 3, false,
+      {"gather, five passes", 25, "gather, five passes",
+       [&](const Matrix& m, fp8::Format format) {
+         gather(pool, m);
+         cast_in_five_passes(passes, pool, m, m.copy.data(), format);
+       }},
+      {"fused gather", 3, "gather, five passes",
+       [&](const Matrix& m, fp8::Format format) { runner.run(m.gathered_cast(format, false)); }},
+      {"fused gather, maxima", 3, "gather, five passes",
+       [&](const Matrix& m, fp8::Format format) { runner.run(m.gathered_cast(format, true)); }},
+      {"maxima", 2, "", [&](const Matrix& m, fp8::Format) { runner.run(m.measure()); }},
+      {"column cast", 3, "", [&](const Matrix& m, fp8::Format format) { runner.run(m.cast(format, false)); }},
+      {"cast to both layouts", 4, "", [&](const Matrix& m, fp8::Format format) { runner.run(m.cast(format, true)); }},
+      {"decode to bf16", 3, "",
        [&](const Matrix& m, fp8::Format format) {
          parallel_ranges(pool, m.rows, row_grain(m.cols * 3), [&](Index begin, Index end) {
            kernels.decode_to_bf16(m.codes.data(), format, m.copy.data(), begin * m.cols, end * m.cols);
@@ -211,15 +258,16 @@ void measure(const QuantizeBenchOptions& options, ThreadPool& pool, OpRunner& ru
   bench.table += fmt::format("{:<10} {:<25} {:>10} {:>12} {:>8} {:>8} {:>9}\n", "format", "kernel", "ms", "10^9 elem/s",
                              "GB/s", "of copy", "speed-up");
   for (const fp8::Format format : options.formats) {
-    double unfused_seconds = 0;
+    std::map<std::string, double> seconds_of;
     for (const Contestant& contestant : contestants(options.isa, pool, runner)) {
       const double seconds = median_seconds(options.repetitions, [&] { contestant.run(matrix, format); });
       const double rate = contestant.bytes_per_element * elements / seconds / kGiga;
-      if (unfused_seconds == 0) unfused_seconds = seconds;  // the first contestant
+      seconds_of[contestant.name] = seconds;
+      const auto unfused = seconds_of.find(contestant.unfused);
       bench.table +=
           fmt::format("{:<10} {:<25} {:>10.3f} {:>12.2f} {:>8.1f} {:>7.0f}% {:>9}\n", fp8::name(format),
                       contestant.name, seconds * 1e3, elements / seconds / kGiga, rate, 100 * rate / copy_rate,
-                      contestant.casts_rows ? fmt::format("{:.2f}x", unfused_seconds / seconds) : "");
+                      unfused == seconds_of.end() ? "" : fmt::format("{:.2f}x", unfused->second / seconds));
       bench.json["results"].push_back({{"place", place},
                                        {"rows", matrix.rows},
                                        {"cols", matrix.cols},

@@ -21,9 +21,10 @@ struct QuantizeBenchOptions {
 };
 
 /// Casts a matrix [rows, cols] bf16, and one that fits the second-level cache of every core, in every format: by rows
-/// in five separate passes, fused, and fused with the maxima of the columns; under known maxima by columns, transposed,
-/// and to both layouts at once. Measures the maxima alone and decodes to bf16 as well. Throws UserError for sizes below
-/// 1, more than the machine's instruction set, or fewer than 9 repetitions.
+/// in five separate passes, fused, and fused with the maxima of the columns, each of rows as they lie and of rows that
+/// are gathered for experts; under known maxima by columns, transposed, and to both layouts at once. Measures the
+/// maxima alone and decodes to bf16 as well. Throws UserError for sizes below 1, more than the machine's instruction
+/// set, or fewer than 9 repetitions.
 [[nodiscard]] BenchReport bench_quantize(const QuantizeBenchOptions& options);
 
 }  // namespace octet::cli

@@ -33,6 +33,25 @@ TEST(OpShapes, OfAProduct) {
   EXPECT_EQ(types_of(gemm), "e4m3fn x e5m2 -> f32");
 }
 
+TEST(OpShapes, OfAGroupedProduct) {
+  GroupedGemm gemm{};
+  gemm.groups.experts = 8;
+  gemm.groups.rows = 100;
+  gemm.n = 3;
+  gemm.k = 4;
+  gemm.a.dtype = gemm.b.dtype = DType::e4m3fn;
+  EXPECT_EQ(map_of(gemm), (Extents{{"experts", 8}, {"rows", 100}, {"n", 3}, {"k", 4}}));
+  EXPECT_EQ(types_of(gemm), "e4m3fn x e4m3fn -> bf16");
+}
+
+TEST(OpShapes, OfARouter) {
+  Route route{};
+  route.rows = 5;
+  route.rule.experts = 8;
+  route.rule.top_k = 2;
+  EXPECT_EQ(map_of(route), (Extents{{"rows", 5}, {"experts", 8}, {"top_k", 2}}));
+}
+
 TEST(OpShapes, OfAMatrix) {
   QuantizeRows cast{};
   cast.rows = 5;
@@ -71,6 +90,8 @@ TEST(OpShapes, OfAnOptimizer) {
   adamw.rows = 7;
   adamw.cols = 5;
   EXPECT_EQ(map_of(adamw), (Extents{{"rows", 7}, {"cols", 5}}));
+  adamw.matrices = 3;
+  EXPECT_EQ(map_of(adamw), (Extents{{"matrices", 3}, {"rows", 7}, {"cols", 5}}));
 }
 
 /// An op of zero bytes: not each can be made from nothing.

@@ -41,7 +41,8 @@ std::vector<int> numbers_of_threads(CpuIsa isa) {
 
 /// Products run in the matrix library, which has its own kernels for each instruction set.
 bool uses_products(std::string_view op) {
-  return op == ops::Gemm::name || op == ops::AttentionForward::name || op == ops::AttentionBackward::name;
+  return op == ops::Gemm::name || op == ops::AttentionForward::name || op == ops::AttentionBackward::name ||
+         op == ops::GroupedGemm::name || op == ops::GroupedWgrad::name;
 }
 
 /// The results that must have the same bits at every instruction set.
@@ -91,6 +92,20 @@ TEST(OpTableCpu, WorkspaceForMaximaIsPlannedWithoutPointers) {
   expect_planned(norm_backward);
   expect_planned(swiglu);
   expect_planned(swiglu_backward);
+  const auto expect_grouped_planned = [&](auto op) {
+    bf16 amax{};
+    op.dim = 96;
+    op.groups = {nullptr, nullptr, 4, 64};
+    const std::size_t without = cpu->workspace_bytes(op);
+    op.columns = {nullptr, true};
+    const std::size_t planned = cpu->workspace_bytes(op);
+    op.columns.amax = &amax;
+    EXPECT_GT(planned, without) << op.name;
+    EXPECT_EQ(planned, cpu->workspace_bytes(op)) << op.name;
+  };
+  expect_grouped_planned(ops::GatherRows{});
+  expect_grouped_planned(ops::GroupedSwigluForward{});
+  expect_grouped_planned(ops::GroupedSwigluBackward{});
   swiglu_backward.stored = norm.stored = false;
   expect_planned(swiglu_backward);
   expect_planned(norm);

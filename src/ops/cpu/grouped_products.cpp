@@ -1,8 +1,9 @@
-// Grouped products on the CPU: one dense product after another. oneDNN prepares a product for its shape, which takes
-// about a millisecond, and groups have any number of rows: so rows are copied and filled up with zeros to whole blocks,
-// and few shapes are ever seen.
+// Grouped products on the CPU: one dense product after another, and the same bits. oneDNN prepares a product for its
+// shape, which takes about a millisecond, and groups have any number of rows: so rows are copied and filled up with
+// zeros to whole blocks, and few shapes are ever seen.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "ops/cpu/moe_entries.h"
 #include "ops/cpu/parallel.h"
@@ -11,9 +12,11 @@
 namespace octet::ops::cpu {
 namespace {
 
-constexpr Index kRowBlock = 32;
-
-Index whole_blocks(Index rows) {
+/// bf16 products sum a row of a tile in the same order whatever its other rows, and zeros change no sum. Those of fp32
+/// operands, on older machines, choose their order by the shape, and groups stay as they are.
+Index whole_blocks(const CpuDevice& self, Index rows) {
+  constexpr Index kRowBlock = 32;
+  if (self.products().operands() != DType::bf16) return rows;
   return (rows + kRowBlock - 1) / kRowBlock * kRowBlock;
 }
 
@@ -76,17 +79,8 @@ Gemm product_of(const CpuDevice& self, const GroupedGemm& op, Index e, Index fir
 
 // ---- the contraction grouped ----------------------------------------------------------------------------------------
 
-/// How much of the contraction group `e` has, with what it is filled up with: rows of bf16, or a stretch of codes.
-Index contraction_of(const GroupedWgrad& op, Index e) {
-  const auto count = [e](const std::int32_t* offsets) { return Index{offsets[e + 1] - offsets[e]}; };
-  return op.is_fp8() ? count(op.groups.padded_offsets) : whole_blocks(count(op.groups.offsets));
-}
-
-Index largest_contraction(const GroupedWgrad& op) {
-  return op.is_fp8() ? padded_rows(op.groups.rows, 1) : whole_blocks(op.groups.rows);
-}
-
-/// A side's part in group `e`: codes side by side, [outer, k], or rows, [k, outer].
+/// A side's part in group `e`, filled up to a contraction of `k`: codes side by side, [outer, k], which zeros follow
+/// where they are, or rows, [k, outer].
 void copy_side(const CpuDevice& self, const GroupedWgrad& op, const GemmOperand& side, Index e, Index outer, Index k,
                std::byte* out) {
   if (!op.is_fp8()) {
@@ -125,7 +119,7 @@ Gemm product_of(const CpuDevice& self, const GroupedWgrad& op, Index e, Index k,
 
 std::size_t grouped_gemm_workspace(const Device& device, const GroupedGemm& op) {
   const CpuDevice& self = cpu(device);
-  const Index rows = whole_blocks(op.groups.rows);
+  const Index rows = whole_blocks(self, op.groups.rows);
   return static_cast<std::size_t>(copy_bytes(self, rows * op.k)) +
          product_workspace(self, product_of(self, op, 0, 0, rows, nullptr));
 }
@@ -134,12 +128,12 @@ void run_grouped_gemm(Device& device, const GroupedGemm& op, Workspace workspace
   const CpuDevice& self = cpu(device);
   check_operands(op.a, op.b);
   check(!op.a.transposed, "routed rows are not transposed");
-  const Pieces pieces = cut(workspace, copy_bytes(self, whole_blocks(op.groups.rows) * op.k), 0);
+  const Pieces pieces = cut(workspace, copy_bytes(self, whole_blocks(self, op.groups.rows) * op.k), 0);
   for (Index e = 0; e < op.groups.experts; ++e) {
     const Index first = op.groups.offsets[e];
     const Index rows = op.groups.offsets[e + 1] - first;
     if (rows == 0) continue;
-    const Index blocks = whole_blocks(rows);
+    const Index blocks = whole_blocks(self, rows);
     copy_rows(self, op.a, first, rows, blocks, op.k, pieces.a);
     run_group(device, product_of(self, op, e, first, blocks, pieces.a), rows, pieces.rest);
   }
@@ -147,7 +141,7 @@ void run_grouped_gemm(Device& device, const GroupedGemm& op, Workspace workspace
 
 std::size_t grouped_wgrad_workspace(const Device& device, const GroupedWgrad& op) {
   const CpuDevice& self = cpu(device);
-  const Index k = largest_contraction(op);
+  const Index k = whole_blocks(self, op.groups.rows);
   return static_cast<std::size_t>(copy_bytes(self, op.m * k) + copy_bytes(self, op.n * k)) +
          product_workspace(self, product_of(self, op, 0, k, {}));
 }
@@ -157,10 +151,10 @@ void run_grouped_wgrad(Device& device, const GroupedWgrad& op, Workspace workspa
   check_operands(op.a, op.b);
   check(op.is_fp8() || (op.a.transposed && op.b.transposed), "the rows of a group are what wgrad contracts");
   check(!op.accumulate || op.d_dtype == DType::f32, "a product accumulates in fp32");
-  const Index largest = largest_contraction(op);
+  const Index largest = whole_blocks(self, op.groups.rows);
   const Pieces pieces = cut(workspace, copy_bytes(self, op.m * largest), copy_bytes(self, op.n * largest));
   for (Index e = 0; e < op.groups.experts; ++e) {
-    const Index k = contraction_of(op, e);
+    const Index k = whole_blocks(self, op.groups.offsets[e + 1] - op.groups.offsets[e]);
     if (k > 0) {
       copy_side(self, op, op.a, e, op.m, k, pieces.a);
       copy_side(self, op, op.b, e, op.n, k, pieces.b);

@@ -18,6 +18,8 @@ using reference::View;
 /// Half a unit in the last place of 1: the largest relative error of one rounding.
 inline constexpr double kRoundoffF32 = 0x1p-24;
 inline constexpr double kRoundoffF64 = 0x1p-53;
+/// What exp() may lose at its ends: below the smallest normal float it need not be right.
+inline constexpr double kTiny = 0x1p-120;
 
 /// Nearly normal numbers with standard deviation `scale`, at most 3.5 times that.
 [[nodiscard]] std::vector<bf16> random_bf16(std::string_view name, Index count, double scale = 1);

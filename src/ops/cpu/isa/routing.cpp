@@ -5,8 +5,8 @@
 namespace octet::ops::cpu::OCTET_ISA {
 namespace {
 
-constexpr float kLeast = -__builtin_inff();
-constexpr float kWeightFloor = 1e-20F;  // added to what chosen scores are divided by
+constexpr float kTaken = -__builtin_inff();  // below every key
+constexpr float kWeightFloor = 1e-20F;       // added to what chosen scores are divided by
 
 /// scores [experts] of logits [experts].
 [[gnu::always_inline]] inline void score(const float* logits, const RouterRule& rule, float* scores) {
@@ -15,9 +15,9 @@ constexpr float kWeightFloor = 1e-20F;  // added to what chosen scores are divid
     for (Index i = 0; i < count; i += kLanes) store(scores + i, sigmoid(load(logits + i, count - i)).value, count - i);
     return;
   }
-  F32 largest = splat(kLeast);
+  F32 largest = splat(-__builtin_inff());
   for (Index i = 0; i < count; i += kLanes) {
-    largest = max(keep(load(logits + i, count - i), count - i, kLeast), largest);
+    largest = max(keep(load(logits + i, count - i), count - i, -__builtin_inff()), largest);
   }
   const float shift = max(largest);
   F32 total{};
@@ -30,18 +30,18 @@ constexpr float kWeightFloor = 1e-20F;  // added to what chosen scores are divid
   for (Index i = 0; i < count; i += kLanes) store(scores + i, load(scores + i, count - i) / divisor, count - i);
 }
 
-/// The first of the greatest keys, which from here on is none. Some key is above kLeast.
+/// The first of the greatest keys, which from here on is none. Some key is not taken.
 [[gnu::always_inline]] inline Index take_best(float* keys, Index count) {
   Index best = 0;
   for (Index i = 1; i < count; ++i) best = keys[i] > keys[best] ? i : best;
-  keys[best] = kLeast;
+  keys[best] = kTaken;
   return best;
 }
 
 /// The two greatest of keys [count], added; the one where there is one.
 [[gnu::always_inline]] inline float sum_of_two_best(const float* keys, Index count) {
   float first = keys[0];
-  float second = count > 1 ? kLeast : 0.0F;
+  float second = count > 1 ? kTaken : 0.0F;
   for (Index i = 1; i < count; ++i) {
     const bool leads = keys[i] > first;
     const float other = leads ? first : keys[i];
@@ -57,7 +57,7 @@ constexpr float kWeightFloor = 1e-20F;  // added to what chosen scores are divid
   for (Index group = 0; group < rule.groups; ++group) sums[group] = sum_of_two_best(keys + group * size, size);
   for (Index i = 0; i < rule.kept_groups; ++i) take_best(sums, rule.groups);
   for (Index expert = 0; expert < rule.experts; ++expert) {
-    if (sums[expert / size] > kLeast) keys[expert] = kLeast;  // not taken
+    if (sums[expert / size] > kTaken) keys[expert] = kTaken;
   }
 }
 

@@ -6,9 +6,6 @@
 namespace octet::ops::selftest {
 namespace {
 
-/// What exp() may lose at its ends: below the smallest normal float it need not be right.
-constexpr double kTiny = 0x1p-120;
-
 std::vector<bf16> make_gate_up(const SwigluCase& c) {
   auto gate_up = random_bf16("gate_up", c.rows * 2 * c.dim, 3);
   if (gate_up.size() > 8) {  // gates where exp() overflows or vanishes

@@ -17,13 +17,6 @@ Side make_bf16(Trial& trial, std::string_view name, const GemmSide& side, std::v
   return {{.data = trial.input(name, x), .transposed = side.transposed}, values};
 }
 
-fp8::Format format_of(DType dtype) {
-  for (const fp8::Format format : kFormats) {
-    if (dtype_of(format) == dtype) return format;
-  }
-  throw Failure("{} is no FP8 format", name(dtype));
-}
-
 Side make_fp8(Trial& trial, std::string_view name, const GemmSide& side, const std::vector<bf16>& x, Index outer,
               Index k) {
   const fp8::Format format = format_of(side.dtype);
@@ -53,6 +46,13 @@ std::string describe_side(const GemmSide& side) {
 }
 
 }  // namespace
+
+fp8::Format format_of(DType dtype) {
+  for (const fp8::Format format : kFormats) {
+    if (dtype_of(format) == dtype) return format;
+  }
+  throw Failure("{} is no FP8 format", name(dtype));
+}
 
 std::string GemmCase::describe() const {
   return fmt::format("[{} x {} x {}] {} * {} {} {}{}", m, n, k, describe_side(a), describe_side(b),

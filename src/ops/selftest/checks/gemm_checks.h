@@ -5,6 +5,9 @@
 
 namespace octet::ops::selftest {
 
+/// Throws Failure where `dtype` is no FP8 format.
+[[nodiscard]] fp8::Format format_of(DType dtype);
+
 struct GemmSide {
   DType dtype = DType::bf16;
   ScaleAxis axis = ScaleAxis::none;

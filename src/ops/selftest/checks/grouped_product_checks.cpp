@@ -1,22 +1,15 @@
 // Grouped products against the oracle; FP8 operands are emulated as codes * scale_inverse.
 #include "ops/selftest/checks/grouped_product_checks.h"
 
-#include <limits>
+#include "ops/selftest/checks/gemm_checks.h"
 
 namespace octet::ops::selftest {
 namespace {
 
-struct Side {
+struct GroupedSide {
   GemmOperand operand;  // in the backend's memory
   Vector values;        // that the codes stand for, scaled
 };
-
-fp8::Format format_of(DType dtype) {
-  for (const fp8::Format format : kFormats) {
-    if (dtype_of(format) == dtype) return format;
-  }
-  throw Failure("{} is no FP8 format", name(dtype));
-}
 
 std::uint8_t nan_code(fp8::Format format) {
   const bool fnuz = format == fp8::Format::e4m3fnuz || format == fp8::Format::e5m2fnuz;
@@ -37,7 +30,7 @@ GemmOperand fp8_operand(Trial& trial, std::string_view name, DType dtype, const 
 }
 
 /// Rows [used, k], with poison in the rest of the room.
-Side make_rows(Trial& trial, const RoutedRows& routed, const GroupedGemmCase& c) {
+GroupedSide make_rows(Trial& trial, const RoutedRows& routed, const GroupedGemmCase& c) {
   const auto x = make_values("a", routed.used * c.k, c.non_finite);
   const Index spare = routed.rows - routed.used;
   if (c.a == DType::bf16) return {{.data = trial.input("a", with_poison(x, spare * c.k))}, reference::widen(x)};
@@ -50,7 +43,7 @@ Side make_rows(Trial& trial, const RoutedRows& routed, const GroupedGemmCase& c)
 }
 
 /// The matrices of all experts [experts, n, k].
-Side make_matrices(Trial& trial, const GroupedGemmCase& c) {
+GroupedSide make_matrices(Trial& trial, const GroupedGemmCase& c) {
   const Index experts = c.split.experts;
   const auto x = random_bf16("b", experts * c.n * c.k);
   if (c.b == DType::bf16) {
@@ -67,8 +60,8 @@ Side make_matrices(Trial& trial, const GroupedGemmCase& c) {
 }
 
 /// A side of wgrad, whose values [used, cols] are contracted group by group.
-Side make_contracted(Trial& trial, std::string_view name, const RoutedRows& routed, DType dtype, Index cols,
-                     bool non_finite) {
+GroupedSide make_contracted(Trial& trial, std::string_view name, const RoutedRows& routed, DType dtype, Index cols,
+                            bool non_finite) {
   const auto x = make_values(name, routed.used * cols, non_finite);
   if (dtype == DType::bf16) {
     const auto all = with_poison(x, (routed.rows - routed.used) * cols);
@@ -105,8 +98,8 @@ std::string GroupedWgradCase::describe() const {
 
 void OpCheck<GroupedGemm>::run(Trial& trial, const GroupedGemmCase& c) {
   const RoutedRows routed(trial, c.split, 1);
-  const Side a = make_rows(trial, routed, c);
-  const Side b = make_matrices(trial, c);
+  const GroupedSide a = make_rows(trial, routed, c);
+  const GroupedSide b = make_matrices(trial, c);
   const auto d = trial.output<bf16>("d", routed.rows * c.n);
   trial.run(GroupedGemm{a.operand, b.operand, routed.groups, d.data(), c.n, c.k, Accumulation::full});
 
@@ -120,8 +113,8 @@ void OpCheck<GroupedGemm>::run(Trial& trial, const GroupedGemmCase& c) {
 
 void OpCheck<GroupedWgrad>::run(Trial& trial, const GroupedWgradCase& c) {
   const RoutedRows routed(trial, c.split, 1);
-  const Side a = make_contracted(trial, "a", routed, c.a, c.m, c.non_finite);
-  const Side b = make_contracted(trial, "b", routed, c.b, c.n, false);
+  const GroupedSide a = make_contracted(trial, "a", routed, c.a, c.m, c.non_finite);
+  const GroupedSide b = make_contracted(trial, "b", routed, c.b, c.n, false);
   const Index count = routed.groups.experts * c.m * c.n;
   const auto before = random_f32("d", count);
   const bool to_f32 = c.d_dtype == DType::f32;

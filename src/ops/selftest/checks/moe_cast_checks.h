@@ -27,20 +27,23 @@ struct GatherCase {
 
 template <>
 struct OpCheck<GatherRows> {
-  static constexpr auto kCases =
-      measured(join(std::to_array<GatherCase>({
-                        {kHostileSplit, 2, 72, kE4m3fn},
-                        {kUnevenSplit, 4, 24, kE4m3fnuz},
-                        {kAllInOne, 3, 88, kE4m3fnAnyScale},
-                        {kWholeTiles, 1, 16, kE5m2},
-                        {kOneRow, 1, 37, kE5m2fnuz},
-                        {kNoRows, 2, 24, kE4m3fn},
-                        {kNoRoom, 2, 24, kE4m3fn},
-                        {kShortSplit, 8, 1048, kE4m3fn},  // more columns than a block of threads takes at once
-                        {kHostileSplit, 2, 24, std::nullopt},
-                    }),
-                    gather_contents(40, kE4m3fn)));
-  static constexpr auto kThoroughCases = measured(std::to_array<GatherCase>(
+  static constexpr auto kCases = join(measured(std::to_array<GatherCase>({
+                                          {kHostileSplit, 2, 24, kE4m3fn},
+                                          {kShortSplit, 3, 24, std::nullopt},
+                                          {kNoRows, 2, 24, kE4m3fn},
+                                          {kOneRow, 1, 37, kE5m2fnuz},
+                                      })),
+                                      measured_fully(join(std::to_array<GatherCase>({
+                                                              {kHostileSplit, 2, 72, kE4m3fn},
+                                                              {kUnevenSplit, 4, 24, kE4m3fnuz},
+                                                              {kAllInOne, 3, 88, kE4m3fnAnyScale},
+                                                              {kWholeTiles, 1, 16, kE5m2},
+                                                              {kNoRoom, 2, 24, kE4m3fn},
+                                                              {kShortSplit, 8, 1048, kE4m3fn},  // more than a block
+                                                              {kManyRows, 8, 16, kE4m3fn},
+                                                          }),
+                                                          gather_contents(40, kE4m3fn))));
+  static constexpr auto kThoroughCases = measured_fully(std::to_array<GatherCase>(
       {{kHostileSplit, 8, 2880, kE4m3fn}, {kUnevenSplit, 6, 1408, kE4m3fnuz}, {kAllInOne, 8, 7168, kE4m3fn}}));
   static void run(Trial& trial, const GatherCase& c);
 };
@@ -56,6 +59,7 @@ struct OpCheck<GatherRowsCast> {
                                                {kNoRows, 2, 24, kE4m3fn},
                                                {kNoRoom, 2, 24, kE4m3fn},
                                                {kShortSplit, 8, 1048, kE4m3fn},
+                                               {kManyRows, 8, 16, kE4m3fn},
                                            }),
                                            gather_contents(40, kE4m3fn)),
                                       gather_contents(24, kE4m3fnuzAnyScale));

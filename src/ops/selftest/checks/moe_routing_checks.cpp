@@ -11,8 +11,6 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-/// Results below this may be lost altogether.
-constexpr double kTiny = 0x1p-120;
 
 std::string_view describe_content(RouterContent content) {
   constexpr std::array<std::string_view, 4> kNames{"", ", ties", ", extreme logits", ", NaN"};
@@ -78,6 +76,18 @@ void expect_valid_route(Trial& trial, std::span<const std::int32_t> experts, std
   for (const float weight : weights) {
     if (!std::isnan(weight)) trial.fail(fmt::format("a row with NaN has the weight {}", weight));
   }
+}
+
+/// The experts of `token`, and weights that are off by a relative `error` at most.
+void expect_route(Trial& trial, const reference::Routing& want, Index token, double error,
+                  std::span<const std::int32_t> experts, std::span<const float> weights) {
+  const auto top_k = std::ssize(experts);
+  const auto chosen = std::span(want.experts).subspan(token * top_k, top_k);
+  trial.expect_same<std::int32_t>(fmt::format("experts of token {}, ", token), experts, {chosen.begin(), chosen.end()});
+  const View want_weights = reference::row(View(want.weights), token, top_k);
+  Vector allowed = magnitudes(want_weights);
+  for (double& value : allowed) value = value * error + kTiny;
+  trial.expect_near(fmt::format("weights of token {}, ", token), weights, want_weights, allowed);
 }
 
 /// Relative error that fp32 may make of a score or of a sum of them.
@@ -162,20 +172,13 @@ void OpCheck<Route>::run(Trial& trial, const RouteCase& c) {
   const reference::Routing want = reference::route(clean, reference::widen(bias), c.rows, c.rule);
   std::vector<std::int64_t> want_load = load_before;
   for (Index t = 0; t < c.rows; ++t) {
-    const Index first = t * c.rule.top_k;
-    const auto of_token = experts.subspan(first, c.rule.top_k);
-    const auto weights_of_token = weights.subspan(first, c.rule.top_k);
+    const auto of_token = experts.subspan(t * c.rule.top_k, c.rule.top_k);
+    const auto weights_of_token = weights.subspan(t * c.rule.top_k, c.rule.top_k);
     if (has_nan_logits(c.content, t)) {
       expect_valid_route(trial, of_token, weights_of_token, c.rule.experts);
     } else {
-      const auto chosen = want.experts.begin() + first;
-      trial.expect_same<std::int32_t>(fmt::format("experts of token {}, ", t), of_token,
-                                      {chosen, chosen + c.rule.top_k});
-      const View want_weights = View(want.weights).subspan(first, c.rule.top_k);
-      Vector allowed = magnitudes(want_weights);
       const double error = score_error(reference::row(View(clean), t, c.rule.experts), c.rule);
-      for (double& value : allowed) value = value * error + kTiny;
-      trial.expect_near(fmt::format("weights of token {}, ", t), weights_of_token, want_weights, allowed);
+      expect_route(trial, want, t, error, of_token, weights_of_token);
     }
     if (!trial.failure().empty()) return;
     for (const std::int32_t expert : of_token) ++want_load[expert];

@@ -4,9 +4,6 @@
 namespace octet::ops::selftest {
 namespace {
 
-/// What exp() may lose at its ends: below the smallest normal float it need not be right.
-constexpr double kTiny = 0x1p-120;
-
 /// The operands of a case, and what the oracle makes of the rows of groups.
 struct Expert {
   RoutedRows routed;
@@ -85,7 +82,7 @@ void check_forward(Trial& trial, const GroupedSwigluCase& c, const Expert& exper
 }
 
 /// The gradient in a place of its own, in that of gate_up, or nowhere.
-enum class Place : std::uint8_t { own, of_gate_up, none };
+enum class Destination : std::uint8_t { own, of_gate_up, none };
 
 void expect_dweights(Trial& trial, const Expert& expert, std::span<const float> dweights) {
   Vector got = reference::widen(dweights);
@@ -108,7 +105,7 @@ void expect_dweights(Trial& trial, const Expert& expert, std::span<const float> 
   expect_untouched(trial, "dweights", dweights.subspan(choices));
 }
 
-void check_backward(Trial& trial, const GroupedSwigluCase& c, const Expert& expert, Place place,
+void check_backward(Trial& trial, const GroupedSwigluCase& c, const Expert& expert, Destination place,
                     std::vector<bf16>& dgate_up) {
   const RoutedRows& routed = expert.routed;
   const Index cols = 2 * c.dim;
@@ -118,17 +115,18 @@ void check_backward(Trial& trial, const GroupedSwigluCase& c, const Expert& expe
   const bf16* dy = trial.input("dy", expert.all_dy());
   const float* weights = trial.input("weights", expert.all_weights());
   const auto gradient = [&](const bf16* gate_up, bf16* out) {
-    return GroupedSwigluBackward{gate_up, dy,      weights, routed.choice_of_row, routed.groups, out, dweights.data(),
-                                 codes,   columns, c.dim,   place != Place::none};
+    return GroupedSwigluBackward{
+        gate_up, dy,      weights, routed.choice_of_row,      routed.groups, out, dweights.data(),
+        codes,   columns, c.dim,   place != Destination::none};
   };
-  if (place == Place::of_gate_up) {
+  if (place == Destination::of_gate_up) {
     const auto changed = trial.updated("gate_up in place", expert.all_gate_up());
     trial.run(gradient(changed.data(), changed.data()));
     trial.expect_same<bf16>("dgate_up in place", changed, with_poison(dgate_up, expert.spare() * cols));
   } else {
-    const auto out = trial.output<bf16>("dgate_up", place == Place::own ? routed.rows * cols : 0);
-    trial.run(gradient(trial.input("gate_up", expert.all_gate_up()), place == Place::own ? out.data() : nullptr));
-    if (place == Place::own) {
+    const auto out = trial.output<bf16>("dgate_up", place == Destination::own ? routed.rows * cols : 0);
+    trial.run(gradient(trial.input("gate_up", expert.all_gate_up()), place == Destination::own ? out.data() : nullptr));
+    if (place == Destination::own) {
       const auto used = used_rows(trial, "dgate_up", expert, out, cols);
       dgate_up.assign(used.begin(), used.end());
     }
@@ -146,7 +144,8 @@ struct Produced {
     GroupedSwigluCase plain = c;
     plain.codes = std::nullopt;
     if (trial.supports<GroupedSwigluForward>()) check_forward(trial, plain, expert, true, y.emplace());
-    if (trial.supports<GroupedSwigluBackward>()) check_backward(trial, plain, expert, Place::own, dgate_up.emplace());
+    if (trial.supports<GroupedSwigluBackward>())
+      check_backward(trial, plain, expert, Destination::own, dgate_up.emplace());
   }
 };
 
@@ -189,10 +188,10 @@ void OpCheck<GroupedSwigluForward>::run(Trial& trial, const GroupedSwigluCase& c
 void OpCheck<GroupedSwigluBackward>::run(Trial& trial, const GroupedSwigluCase& c) {
   const Expert expert(trial, c);
   std::vector<bf16> dgate_up;
-  check_backward(trial, c, expert, Place::own, dgate_up);
+  check_backward(trial, c, expert, Destination::own, dgate_up);
   trial.expect_bf16("dgate_up", dgate_up, expert.want.dgate_up, expert.beyond);
-  check_backward(trial, c, expert, Place::of_gate_up, dgate_up);
-  check_backward(trial, c, expert, Place::none, dgate_up);
+  check_backward(trial, c, expert, Destination::of_gate_up, dgate_up);
+  check_backward(trial, c, expert, Destination::none, dgate_up);
 }
 
 void OpCheck<GroupedSwigluCast>::run(Trial& trial, const GroupedSwigluCase& c) {

@@ -27,6 +27,7 @@ inline constexpr auto kGroupedSwigluCases = std::to_array<GroupedSwigluCase>({
     {kNoRows, 2, 24, kE4m3fn},
     {kNoRoom, 2, 24, kE4m3fn},
     {kShortSplit, 8, 1048, kE4m3fn},
+    {kManyRows, 8, 16, kE4m3fn},
     {kShortSplit, 2, 40, kE4m3fn, true},
     {kShortSplit, 2, 24, kE5m2, true},
 });
@@ -35,9 +36,12 @@ inline constexpr auto kThoroughGroupedSwigluCases = std::to_array<GroupedSwigluC
 
 template <>
 struct OpCheck<GroupedSwigluForward> {
-  static constexpr auto kCases =
-      measured(join(kGroupedSwigluCases, std::to_array<GroupedSwigluCase>({{kHostileSplit, 2, 24, std::nullopt}})));
-  static constexpr auto kThoroughCases = measured(kThoroughGroupedSwigluCases);
+  static constexpr auto kCases = join(measured(std::to_array<GroupedSwigluCase>({
+                                          {kHostileSplit, 2, 24, kE4m3fn},
+                                          {kShortSplit, 3, 24, std::nullopt},
+                                      })),
+                                      measured_fully(kGroupedSwigluCases));
+  static constexpr auto kThoroughCases = measured_fully(kThoroughGroupedSwigluCases);
   static void run(Trial& trial, const GroupedSwigluCase& c);
 };
 

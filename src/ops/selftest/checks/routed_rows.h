@@ -22,8 +22,17 @@ inline constexpr Split kOneRow{{1}, 1};
 inline constexpr Split kWholeTiles{{128, 0, 256}, 3};
 inline constexpr Split kNoRows{{}, 3, 3};
 inline constexpr Split kNoRoom{{}, 2};
+/// More rows than blocks of a GPU, and a group longer than what a block might hold of it.
+inline constexpr Split kManyRows{{2300, 0, 1100, 900}, 4, 7};
 /// Short groups, for contents that are hard in themselves.
 inline constexpr Split kShortSplit{{5, 0, 11, 1}, 4, 2};
+
+/// Every case with all maxima.
+template <typename Case, std::size_t N>
+[[nodiscard]] constexpr auto measured_fully(std::array<Case, N> cases) {
+  for (Case& c : cases) c.measured = {.rows = true, .columns = true};
+  return cases;
+}
 
 /// The rows of a split, in the backend's memory and as the oracle knows them. What lies beyond the last offset is
 /// poison: the choices there are of a token, and of a weight, that nobody else has.
