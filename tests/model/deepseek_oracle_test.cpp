@@ -13,13 +13,6 @@ using ops::reference::DeepSeekStep;
 using ops::reference::LlamaBatch;
 using ops::reference::Parameters;
 
-/// Tokens and targets as for Llama.
-LlamaBatch batch_for(const DeepSeekConfig& config, const BatchShape& shape) {
-  LlamaConfig vocabulary;
-  vocabulary.vocab = config.vocab;
-  return random_batch(vocabulary, shape);
-}
-
 /// Chooses the same two or three experts for every token, by far: what FP8 makes of the router's input changes no
 /// choice. They lie in two groups of four, as half of the groups are kept.
 const Biases kOneChoice{{"layers.0", {3, 1.5, 0, 0, 3, 0, 0, 0}},
@@ -78,8 +71,10 @@ class DeepSeekAgainstOracle : public testing::TestWithParam<Case> {
 
 TEST_P(DeepSeekAgainstOracle, OneStep) {
   const DeepSeekConfig config = GetParam().config();
-  const bool in_bf16 = std::string_view(GetParam().recipe) == "bf16";
-  expect_agreement(config, batch_for(config, {2, 24}), in_bf16 ? Biases{} : kOneChoice);
+  if (std::string_view(GetParam().recipe) == "bf16") return expect_agreement(config, clear_batch(config, {2, 5}), {});
+  LlamaConfig vocabulary;
+  vocabulary.vocab = config.vocab;
+  expect_agreement(config, random_batch(vocabulary, {2, 24}), kOneChoice);
 }
 
 DeepSeekConfig with_bias(DeepSeekConfig config) {
@@ -100,8 +95,9 @@ DeepSeekConfig balanced() {
   return config;
 }
 
-// Products in a row, each with an error of 3 to 6 %: latents make more of them than Llama's block has.
-constexpr Bounds kFp8Bounds{2e-2, 14, 9};
+// Products in a row, each with an error of 3 to 6 %: latents make more of them than Llama's block has. Queries of two
+// layers are the last in the row, and small sums of large terms.
+constexpr Bounds kFp8Bounds{2e-2, 14, 7};
 
 INSTANTIATE_TEST_SUITE_P(Recipes, DeepSeekAgainstOracle,
                          testing::Values(Case{"bf16", small_deepseek, "bf16", kOcp, kBf16Bounds},
@@ -146,7 +142,7 @@ class DeepSeekBalanceLoss : public DeepSeekAgainstOracle {};
 /// With no target left out, the loss of a step is the mean over as many tokens as its sequences have.
 TEST_P(DeepSeekBalanceLoss, IsPartOfTheRoutersGradient) {
   const DeepSeekConfig config = GetParam().config();
-  LlamaBatch batch = batch_for(config, {3, 16});
+  LlamaBatch batch = clear_batch(config, {2, 5});
   for (std::int32_t& target : batch.targets) target = std::max(target, 0);
   expect_agreement(config, batch, {});
 }

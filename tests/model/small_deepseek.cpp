@@ -83,6 +83,19 @@ Parameters random_weights(const DeepSeekConfig& config) {
   return weights;
 }
 
+ops::reference::LlamaBatch clear_batch(const DeepSeekConfig& config, const BatchShape& shape) {
+  constexpr double kMargin = 0.012;  // of scores between 0 and 1
+  LlamaConfig vocabulary;
+  vocabulary.vocab = config.vocab;
+  const Parameters weights = random_weights(config);
+  for (std::int32_t shift = 0; shift < config.vocab; ++shift) {
+    ops::reference::LlamaBatch batch = random_batch(vocabulary, shape);
+    for (std::int32_t& token : batch.tokens) token = (token + shift) % static_cast<std::int32_t>(config.vocab);
+    if (ops::reference::deepseek_step(oracle_config(config), weights, batch).least_margin > kMargin) return batch;
+  }
+  throw Failure("every batch has a token whose choice of experts is close");
+}
+
 std::unique_ptr<DeepSeek> make_deepseek(const DeepSeekConfig& config, const BatchShape& shape, ModelOptions options) {
   return std::make_unique<DeepSeek>(config, shape.tokens(), shape.seq_len, std::move(options));
 }

@@ -21,6 +21,10 @@ namespace octet::test {
 /// Random weights large enough that every part of the model matters to the loss.
 [[nodiscard]] ops::reference::Parameters random_weights(const DeepSeekConfig& config);
 
+/// Random tokens, every seventh target ignored, whose choices of experts no error of bf16 changes: the first of several
+/// for which the oracle says so.
+[[nodiscard]] ops::reference::LlamaBatch clear_batch(const DeepSeekConfig& config, const BatchShape& shape);
+
 /// Biases [E] by the oracle's names of layers.
 using Biases = std::map<std::string, ops::reference::Vector>;
 
