@@ -69,6 +69,7 @@ void add_row(BenchReport& report, OpTimer& timer, const Contender& contender, co
                                  {"heads", shape.heads},
                                  {"kv_heads", shape.kv_heads},
                                  {"head_dim", shape.head_dim},
+                                 {"value_dim", shape.value_dim},
                                  {"places", timed.places},
                                  {"seconds", timed.seconds.median},
                                  {"fastest_seconds", timed.seconds.fastest},
@@ -82,7 +83,7 @@ void measure(BenchReport& report, const Contender& contender, const ops::Backend
   OpTimer timer(backend);
   const double ceiling = product_rate(timer, backend.device().host_memory());
   for (const ops::AttentionShape& shape : shapes) {
-    if (2 * shape.causal_flops() > contender.most_flops) continue;
+    if (shape.causal_flops(shape.head_dim + shape.value_dim) > contender.most_flops) continue;
     add_row<ops::AttentionForward>(report, timer, contender, backend, ceiling, shape);
     add_row<ops::AttentionBackward>(report, timer, contender, backend, ceiling, shape);
   }
@@ -97,8 +98,8 @@ std::vector<ops::AttentionShape> shapes_of(const Config& config, std::vector<std
   const std::int64_t tokens = config.training.batch_size * config.training.seq_len;
   std::vector<ops::AttentionShape> shapes;
   for (const std::int64_t length : lengths) {
-    shapes.push_back({std::max<std::int64_t>(1, tokens / length), length, config.model.n_heads, config.model.n_kv_heads,
-                      config.model.head_dim()});
+    shapes.push_back({std::max<std::int64_t>(1, tokens / length), length, config.model.n_heads, config.model.kv_heads(),
+                      config.model.head_dim(), config.model.value_head_dim()});
   }
   return shapes;
 }
@@ -114,7 +115,7 @@ BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector
   report.table += fmt::format(
       "{} query heads, {} key heads of {} elements; causal: half of the scores count; beside a square product in bf16\n"
       "{:<23} {:<19} {:>6} {:>8} {:>11} {:>9} {:>10}\n",
-      config.model.n_heads, config.model.n_kv_heads, config.model.head_dim(), "by", "op", "batch", "seq_len", "us",
+      config.model.n_heads, config.model.kv_heads(), config.model.head_dim(), "by", "op", "batch", "seq_len", "us",
       "TFLOP/s", "of product");
   report.json["rows"] = nlohmann::ordered_json::array();
   report.json["contenders"] = nlohmann::ordered_json::array();

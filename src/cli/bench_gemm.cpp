@@ -9,7 +9,7 @@
 #include "cli/bench_timing.h"
 #include "core/random.h"
 #include "core/timing.h"
-#include "model/llama.h"
+#include "model/model.h"
 #include "ops/cpu/cpu_device.h"
 #include "ops/cpu/parallel.h"
 #include "train/model_setup.h"

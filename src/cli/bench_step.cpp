@@ -196,7 +196,7 @@ Rival prepare(DeviceBenchOptions device, const std::string& recipe, const StepBe
 
 void run_step(Rival& rival, int step) {
   Engine& engine = rival.engine;
-  random_tokens(engine, engine.model().config().vocab, step);
+  random_tokens(engine, engine.model().vocab(), step);
   const double begin = monotonic_seconds();
   const StepOutcome outcome = engine.compute_gradients();
   engine.update(step, kLearningRate, outcome.grad_norm);
@@ -233,7 +233,7 @@ void run_first_step(Rival& rival) {
   rival.engine.executor().settle_times();
   rival.engine.executor().set_tracer(nullptr);
   rival.launches_in_layers =
-      static_cast<double>(counter.launches()) / static_cast<double>(rival.engine.model().config().layers);
+      static_cast<double>(counter.launches()) / static_cast<double>(rival.engine.model().layers());
 }
 
 void run_steps(Rival& rival, int first, int last) {

@@ -43,6 +43,7 @@ void Console::on_step(const io::StepMetrics& record, double seconds_left) {
       fmt::format("step {:>{}}/{}  loss {:.4f}  grad norm {:.3f}  lr {:.2e}  {:.0f} tokens/s  {} left", record.step,
                   std::to_string(last_step_).size(), last_step_, record.loss, record.grad_norm, record.learning_rate,
                   record.tokens_per_second, duration_text(seconds_left));
+  if (record.worst_expert_load) line += fmt::format("  busiest expert {:.2f}x", *record.worst_expert_load);
   if (record.val_loss) line += fmt::format("  validation loss {:.4f}", *record.val_loss);
   if (!terminal_) {
     fmt::print("{}\n", line);

@@ -64,14 +64,12 @@ std::vector<Row> join(const std::vector<LayerChoice>& table) {
 }
 
 std::string model_text(const Engine& engine, std::int64_t seq_len) {
-  const Llama& model = engine.model();
-  const LlamaConfig& config = model.config();
+  const Model& model = engine.model();
   return fmt::format(
-      "model       {} parameters, {} layers, dim {}, {} heads ({} key/value), feed-forward {}, vocabulary {}\n"
+      "model       {} parameters, {}\n"
       "            {} FLOPs per token, {} tokens per step\n",
-      count_text(static_cast<double>(model.parameters().count())), config.layers, config.dim, config.heads,
-      config.kv_heads, config.ffn_dim, config.vocab, count_text(config.flops_per_token(seq_len)),
-      engine.tokens_per_step());
+      count_text(static_cast<double>(model.parameters().count())), model.shape_text(),
+      count_text(model.flops_per_token(seq_len)), engine.tokens_per_step());
 }
 
 std::string precision_text(const PrecisionPlan& precision) {

@@ -1,7 +1,8 @@
 // AttentionLibrary: a vendor's kernels for causal attention, in the layout that the op table has.
 //
-// A row of qkv [batch * seq_len, (heads + 2 kv_heads) * head_dim] holds query heads, key heads and value heads; out and
-// its gradient are [batch * seq_len, heads * head_dim]; lse is [batch, heads, seq_len]. All but lse, f32, are bf16.
+// A row of qkv [batch * seq_len, (heads + kv_heads) * head_dim + kv_heads * value_dim] holds query heads, key heads and
+// value heads; out and its gradient are [batch * seq_len, heads * value_dim]; lse is [batch, heads, seq_len]. All but
+// lse, f32, are bf16.
 #pragma once
 
 #include <compare>
@@ -17,7 +18,7 @@
 namespace octet::gpu {
 
 struct AttentionShape {
-  std::int64_t batch, seq_len, heads, kv_heads, head_dim;
+  std::int64_t batch, seq_len, heads, kv_heads, head_dim, value_dim;
   float scale;  ///< of the scores
 
   auto operator<=>(const AttentionShape&) const = default;

@@ -21,10 +21,7 @@ void check_divides(const Origins& origins, std::string_view part_key, std::int64
                   setting(origins, whole_key, whole));
 }
 
-}  // namespace
-
-void check_config(const Config& config, const Origins& origins) {
-  const Config::Model& model = config.model;
+void check_llama(const Config::Model& model, const Origins& origins) {
   check_divides(origins, "model.n_heads", model.n_heads, "model.dim", model.dim);
   check_divides(origins, "model.n_kv_heads", model.n_kv_heads, "model.n_heads", model.n_heads);
   if (model.head_dim() % 2 != 0) {
@@ -32,18 +29,64 @@ void check_config(const Config& config, const Origins& origins) {
                     setting(origins, "model.dim", model.dim), setting(origins, "model.n_heads", model.n_heads),
                     model.head_dim());
   }
+  const Config::RopeScaling& rope = model.rope_scaling;
+  if (rope.enabled() && rope.low_freq_factor >= rope.high_freq_factor) {
+    throw UserError("{} is not below {}; between them lies the band that is scaled in part",
+                    setting(origins, "model.rope_scaling.low_freq_factor", rope.low_freq_factor),
+                    setting(origins, "model.rope_scaling.high_freq_factor", rope.high_freq_factor));
+  }
+}
+
+/// What a token can choose: top_k of the experts, and of those of the groups that are kept.
+void check_experts(const Config::Moe& moe, const Origins& origins) {
+  if (moe.top_k > moe.experts) {
+    throw UserError("{} exceeds {}; choose fewer or have more", setting(origins, "model.moe.top_k", moe.top_k),
+                    setting(origins, "model.moe.experts", moe.experts));
+  }
+  check_divides(origins, "model.moe.groups", moe.groups, "model.moe.experts", moe.experts);
+  if (moe.kept_groups > moe.groups) {
+    throw UserError("{} exceeds {}; keep fewer groups or have more",
+                    setting(origins, "model.moe.kept_groups", moe.kept_groups),
+                    setting(origins, "model.moe.groups", moe.groups));
+  }
+  const std::int64_t kept = moe.kept_groups * (moe.experts / moe.groups);
+  if (moe.top_k > kept) {
+    throw UserError("{} exceeds the {} experts of {} groups that are kept ({}); choose fewer or keep more groups",
+                    setting(origins, "model.moe.top_k", moe.top_k), kept, moe.kept_groups,
+                    setting(origins, "model.moe.kept_groups", moe.kept_groups));
+  }
+}
+
+void check_deepseek(const Config::Model& model, const Origins& origins) {
+  if (model.mla.rope_head_dim % 2 != 0) {
+    throw UserError("{} is odd, but rotary embeddings turn pairs; make it even",
+                    setting(origins, "model.mla.rope_head_dim", model.mla.rope_head_dim));
+  }
+  if (model.moe.dense_layers > model.n_layers) {
+    throw UserError("{} exceeds {}; make fewer layers dense or have more",
+                    setting(origins, "model.moe.dense_layers", model.moe.dense_layers),
+                    setting(origins, "model.n_layers", model.n_layers));
+  }
+  check_experts(model.moe, origins);
+  const Config::RopeScaling& rope = model.rope_scaling;
+  if (rope.enabled() && rope.beta_slow >= rope.beta_fast) {
+    throw UserError("{} is not below {}; between them lies the band that is scaled in part",
+                    setting(origins, "model.rope_scaling.beta_slow", rope.beta_slow),
+                    setting(origins, "model.rope_scaling.beta_fast", rope.beta_fast));
+  }
+}
+
+}  // namespace
+
+void check_config(const Config& config, const Origins& origins) {
+  if (config.model.family == Config::Family::llama3) check_llama(config.model, origins);
+  if (config.model.family == Config::Family::deepseek_v3) check_deepseek(config.model, origins);
   if (config.optimizer.gradients == Config::StateDType::bf16 && config.training.accumulate > 1) {
     throw UserError(
         "{} and {} do not go together: gradients summed over micro-batches must be fp32; set optimizer.gradients = "
         "\"fp32\", or training.accumulate = 1 with a larger training.batch_size",
         setting(origins, "optimizer.gradients", fmt::format("\"{}\"", config_name(config.optimizer.gradients))),
         setting(origins, "training.accumulate", config.training.accumulate));
-  }
-  const Config::RopeScaling& rope = model.rope_scaling;
-  if (rope.enabled() && rope.low_freq_factor >= rope.high_freq_factor) {
-    throw UserError("{} is not below {}; between them lies the band that is scaled in part",
-                    setting(origins, "model.rope_scaling.low_freq_factor", rope.low_freq_factor),
-                    setting(origins, "model.rope_scaling.high_freq_factor", rope.high_freq_factor));
   }
   if (config.schedule.warmup_steps > config.training.steps) {
     throw UserError("{} exceeds {}; warm up for fewer steps or train for more",

@@ -18,7 +18,7 @@ namespace octet {
 /// Sections are nested types, so that `Config::Model` never meets a class of the model itself.
 /// Keys that a file must set start at 0 or empty.
 struct Config {
-  enum class Family { llama3 };
+  enum class Family { llama3, deepseek_v3 };
   enum class OnNan { stop, skip };
   enum class Recompute { none, selective, full };
   enum class OptimizerName { adamw };
@@ -30,6 +30,8 @@ struct Config {
   enum class SavedInputs { codes, bf16 };
   enum class HeadPrecision { bf16, fp8 };
   enum class Accumulation { recipe, fast, full };
+  enum class ExpertPrecision { recipe, bf16 };
+  enum class RouterScore { sigmoid, softmax };
   enum class Shadow { none, bf16 };
   enum class Graphs { automatic, off };
 
@@ -38,8 +40,46 @@ struct Config {
     double low_freq_factor = 1.0;
     double high_freq_factor = 4.0;
     std::int64_t original_max_seq_len = 8192;
+    double beta_fast = 32.0;
+    double beta_slow = 1.0;
+    double mscale = 1.0;
+    double mscale_all_dim = 1.0;
     [[nodiscard]] bool enabled() const { return factor != 1.0; }
     bool operator==(const RopeScaling&) const = default;
+  };
+
+  /// Multi-head latent attention.
+  struct Mla {
+    std::int64_t q_lora_rank = 0;
+    std::int64_t kv_lora_rank = 0;
+    std::int64_t nope_head_dim = 0;
+    std::int64_t rope_head_dim = 0;
+    std::int64_t value_head_dim = 0;
+    bool operator==(const Mla&) const = default;
+  };
+
+  /// Mixture of experts.
+  struct Moe {
+    std::int64_t dense_layers = 0;
+    std::int64_t ffn_dim = 0;
+    std::int64_t experts = 0;
+    std::int64_t shared_experts = 0;
+    std::int64_t top_k = 0;
+    std::int64_t groups = 1;
+    std::int64_t kept_groups = 1;
+    RouterScore score = RouterScore::sigmoid;
+    bool normalised = true;
+    double route_scale = 1.0;
+    double bias_rate = 1e-3;
+    double balance_weight = 0.0;
+    bool operator==(const Moe&) const = default;
+  };
+
+  /// Multi-token prediction.
+  struct Mtp {
+    std::int64_t depth = 0;
+    double weight = 0.3;
+    bool operator==(const Mtp&) const = default;
   };
 
   struct Model {
@@ -55,7 +95,17 @@ struct Config {
     double norm_eps = 1e-5;
     bool tied_embeddings = false;
     double init_std = 0.02;
-    [[nodiscard]] std::int64_t head_dim() const { return dim / n_heads; }
+    Mla mla;
+    Moe moe;
+    Mtp mtp;
+    /// Of queries and keys.
+    [[nodiscard]] std::int64_t head_dim() const {
+      return family == Family::llama3 ? dim / n_heads : mla.nope_head_dim + mla.rope_head_dim;
+    }
+    [[nodiscard]] std::int64_t value_head_dim() const {
+      return family == Family::llama3 ? head_dim() : mla.value_head_dim;
+    }
+    [[nodiscard]] std::int64_t kv_heads() const { return family == Family::llama3 ? n_kv_heads : n_heads; }
     bool operator==(const Model&) const = default;
   };
 
@@ -107,6 +157,9 @@ struct Config {
     Accumulation accumulation_forward = Accumulation::recipe;
     Accumulation accumulation_dgrad = Accumulation::recipe;
     Accumulation accumulation_wgrad = Accumulation::recipe;
+    ExpertPrecision experts_forward = ExpertPrecision::recipe;
+    ExpertPrecision experts_dgrad = ExpertPrecision::recipe;
+    ExpertPrecision experts_wgrad = ExpertPrecision::recipe;
     double fp8_max = 0.0;
     Shadow shadow = Shadow::none;
     std::int64_t shadow_interval = 100;
@@ -163,7 +216,7 @@ struct Config {
 
 /// The TOML names of a choice, in the order of its enumerators.
 constexpr auto config_choices(Config::Family) {
-  return std::array<std::string_view, 1>{"llama3"};
+  return std::array<std::string_view, 2>{"llama3", "deepseek_v3"};
 }
 constexpr auto config_choices(Config::OnNan) {
   return std::array<std::string_view, 2>{"stop", "skip"};
@@ -198,6 +251,12 @@ constexpr auto config_choices(Config::HeadPrecision) {
 constexpr auto config_choices(Config::Accumulation) {
   return std::array<std::string_view, 3>{"recipe", "fast", "full"};
 }
+constexpr auto config_choices(Config::ExpertPrecision) {
+  return std::array<std::string_view, 2>{"recipe", "bf16"};
+}
+constexpr auto config_choices(Config::RouterScore) {
+  return std::array<std::string_view, 2>{"sigmoid", "softmax"};
+}
 constexpr auto config_choices(Config::Shadow) {
   return std::array<std::string_view, 2>{"none", "bf16"};
 }
@@ -216,7 +275,7 @@ using Origins = std::map<std::string, std::string, std::less<>>;
 
 struct LoadedConfig {
   Config config;
-  Origins origins;  // every key
+  Origins origins;  // every key that the family of the model has
 };
 
 /// Reads a TOML file, the files it extends (at most 8 deep) and then the overrides, each "section.key=value".

@@ -32,6 +32,7 @@ constexpr ConfigRange any{};
 constexpr double max_width = 1 << 20;
 constexpr double max_vocab = 1 << 24;
 constexpr double max_layers = 1 << 10;
+constexpr double max_experts = 1 << 14;
 constexpr double max_steps = 1e9;
 constexpr double max_seq_len = 1 << 24;
 constexpr double max_batch = 1 << 16;
@@ -72,7 +73,13 @@ ConfigField field(std::string_view key, Need need, ConfigRange range, std::strin
     const auto names = config_choices(T{});
     choices.assign(names.begin(), names.end());
   }
-  return {key, need == Need::required, range, std::move(choices), help, &get<Path...>, &set<Path...>};
+  return {key, need == Need::required, range, std::move(choices), help, std::nullopt, &get<Path...>, &set<Path...>};
+}
+
+/// A key that models of one family have.
+ConfigField only(Config::Family family, ConfigField field) {
+  field.family = family;
+  return field;
 }
 
 using C = Config;
@@ -88,29 +95,96 @@ std::vector<ConfigField> model_fields() {
       field<model, &C::Model::dim>("model.dim", required, between(2, max_width), "width of the residual stream"),
       field<model, &C::Model::n_layers>("model.n_layers", required, between(1, max_layers), "transformer blocks"),
       field<model, &C::Model::n_heads>("model.n_heads", required, between(1, max_width),
-                                       "query heads; divides dim, and dim / n_heads is even"),
-      field<model, &C::Model::n_kv_heads>("model.n_kv_heads", required, between(1, max_width),
-                                          "key and value heads; divides n_heads"),
+                                       "query heads; in llama3 they divide dim, and dim / n_heads is even"),
+      only(C::Family::llama3, field<model, &C::Model::n_kv_heads>("model.n_kv_heads", required, between(1, max_width),
+                                                                  "key and value heads; divides n_heads")),
       field<model, &C::Model::ffn_dim>("model.ffn_dim", required, between(1, max_width),
-                                       "inner width of the feed-forward network"),
+                                       "inner width of the feed-forward network (deepseek_v3: of dense layers)"),
       field<model, &C::Model::rope_theta>("model.rope_theta", optional, at_least(1), "base of the rotary embedding"),
       field<model, rope, &C::RopeScaling::factor>("model.rope_scaling.factor", optional, at_least(1),
-                                                  "how far low rotary frequencies are slowed down; 1 leaves them"),
-      field<model, rope, &C::RopeScaling::low_freq_factor>(
-          "model.rope_scaling.low_freq_factor", optional, above(0),
-          "wavelengths above original_max_seq_len / this are slowed in full"),
-      field<model, rope, &C::RopeScaling::high_freq_factor>(
-          "model.rope_scaling.high_freq_factor", optional, above(0),
-          "wavelengths below original_max_seq_len / this are left alone"),
+                                                  "how far low rotary frequencies are slowed down, as Llama 3.1 or, in "
+                                                  "deepseek_v3, as YaRN does; 1 leaves them"),
+      only(C::Family::llama3, field<model, rope, &C::RopeScaling::low_freq_factor>(
+                                  "model.rope_scaling.low_freq_factor", optional, above(0),
+                                  "wavelengths above original_max_seq_len / this are slowed in full")),
+      only(C::Family::llama3, field<model, rope, &C::RopeScaling::high_freq_factor>(
+                                  "model.rope_scaling.high_freq_factor", optional, above(0),
+                                  "wavelengths below original_max_seq_len / this are left alone")),
       field<model, rope, &C::RopeScaling::original_max_seq_len>("model.rope_scaling.original_max_seq_len", optional,
                                                                 between(1, max_seq_len),
                                                                 "tokens of context before the scaling"),
       field<model, &C::Model::norm_eps>("model.norm_eps", optional, above(0), "added to the mean square in RMSNorm"),
-      field<model, &C::Model::tied_embeddings>("model.tied_embeddings", optional, any,
-                                               "the head uses the embedding's weights"),
+      only(C::Family::llama3, field<model, &C::Model::tied_embeddings>("model.tied_embeddings", optional, any,
+                                                                       "the head uses the embedding's weights")),
       field<model, &C::Model::init_std>("model.init_std", optional, above(0),
                                         "standard deviation of the initial weights"),
   };
+}
+
+/// Of DeepSeek-V3 alone.
+std::vector<ConfigField> deepseek_fields() {
+  using enum Need;
+  constexpr auto model = &C::model;
+  constexpr auto rope = &C::Model::rope_scaling;
+  constexpr auto mla = &C::Model::mla;
+  constexpr auto moe = &C::Model::moe;
+  constexpr auto mtp = &C::Model::mtp;
+  std::vector<ConfigField> fields{
+      field<model, rope, &C::RopeScaling::beta_fast>(
+          "model.rope_scaling.beta_fast", optional, above(0),
+          "frequencies that turn more often within original_max_seq_len are left alone"),
+      field<model, rope, &C::RopeScaling::beta_slow>(
+          "model.rope_scaling.beta_slow", optional, above(0),
+          "frequencies that turn less often within original_max_seq_len are slowed in full"),
+      field<model, rope, &C::RopeScaling::mscale>(
+          "model.rope_scaling.mscale", optional, at_least(0),
+          "rotated parts grow by (0.1 mscale ln(factor) + 1) / (0.1 mscale_all_dim ln(factor) + 1)"),
+      field<model, rope, &C::RopeScaling::mscale_all_dim>(
+          "model.rope_scaling.mscale_all_dim", optional, at_least(0),
+          "attention's scale grows by the square of 0.1 mscale_all_dim ln(factor) + 1"),
+      field<model, mla, &C::Mla::q_lora_rank>("model.mla.q_lora_rank", optional, between(0, max_width),
+                                              "width of the latent that queries are made of; 0 makes them directly"),
+      field<model, mla, &C::Mla::kv_lora_rank>("model.mla.kv_lora_rank", required, between(1, max_width),
+                                               "width of the latent that keys and values are made of"),
+      field<model, mla, &C::Mla::nope_head_dim>("model.mla.nope_head_dim", required, between(1, max_width),
+                                                "of a head of queries and keys, what is not rotated"),
+      field<model, mla, &C::Mla::rope_head_dim>("model.mla.rope_head_dim", required, between(2, max_width),
+                                                "of a head of queries and keys, what is rotated, in even pairs; all "
+                                                "heads share that of the key"),
+      field<model, mla, &C::Mla::value_head_dim>("model.mla.value_head_dim", required, between(1, max_width),
+                                                 "of a head of values"),
+      field<model, moe, &C::Moe::dense_layers>("model.moe.dense_layers", optional, between(0, max_layers),
+                                               "the first layers, whose feed-forward network is dense"),
+      field<model, moe, &C::Moe::ffn_dim>("model.moe.ffn_dim", required, between(1, max_width),
+                                          "inner width of an expert"),
+      field<model, moe, &C::Moe::experts>("model.moe.experts", required, between(1, max_experts), "routed experts"),
+      field<model, moe, &C::Moe::shared_experts>("model.moe.shared_experts", optional, between(0, max_experts),
+                                                 "experts that every token takes, as one of so many times the width"),
+      field<model, moe, &C::Moe::top_k>("model.moe.top_k", required, between(1, max_experts),
+                                        "routed experts of a token"),
+      field<model, moe, &C::Moe::groups>("model.moe.groups", optional, between(1, max_experts),
+                                         "groups of experts; divides experts"),
+      field<model, moe, &C::Moe::kept_groups>("model.moe.kept_groups", optional, between(1, max_experts),
+                                              "groups that a token may choose from: those whose two best experts sum "
+                                              "highest"),
+      field<model, moe, &C::Moe::score>("model.moe.score", optional, any, "what makes scores of the router's logits"),
+      field<model, moe, &C::Moe::normalised>("model.moe.normalised", optional, any,
+                                             "divides the scores of the chosen experts by their sum"),
+      field<model, moe, &C::Moe::route_scale>("model.moe.route_scale", optional, above(0), "then multiplies them"),
+      field<model, moe, &C::Moe::bias_rate>(
+          "model.moe.bias_rate", optional, at_least(0),
+          "step of the bias that a busy expert loses and an idle one gains in being chosen; 0 has no bias"),
+      field<model, moe, &C::Moe::balance_weight>("model.moe.balance_weight", optional, at_least(0),
+                                                 "weight of the sequence-wise balance loss; 0 has none"),
+      field<model, mtp, &C::Mtp::depth>("model.mtp.depth", optional, between(0, 8),
+                                        "further tokens that are predicted, each by a block of its own"),
+      field<model, mtp, &C::Mtp::weight>(
+          "model.mtp.weight", optional, at_least(0),
+          "of the mean of their losses beside the main one, which alone is reported as the "
+          "loss"),
+  };
+  for (ConfigField& each : fields) each.family = C::Family::deepseek_v3;
+  return fields;
 }
 
 std::vector<ConfigField> training_fields() {
@@ -208,6 +282,15 @@ std::vector<ConfigField> precision_fields() {
       field<precision, &C::Precision::accumulation_wgrad>(
           "precision.accumulation_wgrad", optional, any,
           "the same for gradients of weights; fast is refused where the recipe keeps them in bf16"),
+      only(C::Family::deepseek_v3, field<precision, &C::Precision::experts_forward>(
+                                       "precision.experts_forward", optional, any,
+                                       "the forward products of routed experts: as the recipe says, or in bf16")),
+      only(C::Family::deepseek_v3,
+           field<precision, &C::Precision::experts_dgrad>("precision.experts_dgrad", optional, any,
+                                                          "the same for gradients of their inputs")),
+      only(C::Family::deepseek_v3,
+           field<precision, &C::Precision::experts_wgrad>("precision.experts_wgrad", optional, any,
+                                                          "the same for gradients of their weights")),
       field<precision, &C::Precision::fp8_max>(
           "precision.fp8_max", optional, at_least(0),
           "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),
@@ -263,7 +346,7 @@ std::vector<ConfigField> run_fields() {
 
 std::vector<ConfigField> all_fields() {
   std::vector<ConfigField> all;
-  for (auto part : {model_fields, training_fields, precision_fields, run_fields}) {
+  for (auto part : {model_fields, deepseek_fields, training_fields, precision_fields, run_fields}) {
     for (ConfigField& field : part()) all.push_back(std::move(field));
   }
   return all;

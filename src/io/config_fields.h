@@ -35,9 +35,15 @@ struct ConfigField {
   ConfigRange range;                      // of integers and numbers
   std::vector<std::string_view> choices;  // of a choice
   std::string_view help;
+  std::optional<Config::Family> family;  // the only one that has this key; nothing: all have it
   ConfigValue (*get)(const Config&);
   void (*set)(Config&, const ConfigValue&);  // the value has the type of get's, and violates nothing
 };
+
+/// Whether a model of that family has the key. One that is required is so where it is had.
+[[nodiscard]] inline bool has_field(Config::Family family, const ConfigField& field) {
+  return !field.family || *field.family == family;
+}
 
 struct ConfigSection {
   std::string_view name;

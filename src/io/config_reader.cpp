@@ -225,10 +225,24 @@ void read_override(std::string_view override_text, Settings& settings) {
   read_field(*field, *parsed.get("value"), source, settings);
 }
 
+Config::Family family_of(const Settings& settings) {
+  const ConfigField& field = *find_config_field("model.family");
+  Config config;
+  if (const auto setting = settings.find(field.key); setting != settings.end())
+    field.set(config, setting->second.value);
+  return config.model.family;
+}
+
 LoadedConfig resolve(const Settings& settings, const std::string& file) {
   LoadedConfig loaded;
+  const Config::Family family = family_of(settings);
   for (const ConfigField& field : config_fields()) {
     const auto setting = settings.find(field.key);
+    if (!has_field(family, field)) {
+      if (setting == settings.end()) continue;
+      throw UserError("{}: {} belongs to model.family = \"{}\", and this model is a \"{}\"; remove the key",
+                      setting->second.origin, field.key, config_name(*field.family), config_name(family));
+    }
     if (setting != settings.end()) {
       field.set(loaded.config, setting->second.value);
       loaded.origins.emplace(field.key, setting->second.origin);

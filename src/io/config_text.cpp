@@ -69,6 +69,7 @@ std::string show_config(const Config& config, const Origins& origins) {
   std::string text = "version = 1\n";
   std::string_view section;
   for (const ConfigField& field : config_fields()) {
+    if (!has_field(config.model.family, field)) continue;
     if (section_of(field.key) != section) {
       section = section_of(field.key);
       text += fmt::format("\n[{}]\n", section);
@@ -84,6 +85,7 @@ std::string show_config(const Config& config, const Origins& origins) {
 std::vector<ConfigDifference> diff_config(const Config& left, const Config& right) {
   std::vector<ConfigDifference> differences;
   for (const ConfigField& field : config_fields()) {
+    if (!has_field(left.model.family, field) && !has_field(right.model.family, field)) continue;
     if (field.get(left) == field.get(right)) continue;
     differences.push_back({std::string(field.key), toml_text(field, left), toml_text(field, right)});
   }
@@ -93,6 +95,7 @@ std::vector<ConfigDifference> diff_config(const Config& left, const Config& righ
 nlohmann::ordered_json config_json(const Config& config) {
   nlohmann::ordered_json root = nlohmann::ordered_json::object();
   for (const ConfigField& field : config_fields()) {
+    if (!has_field(config.model.family, field)) continue;
     nlohmann::ordered_json* node = &root;
     std::string_view rest = field.key;
     for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
@@ -127,8 +130,9 @@ std::string config_reference_markdown() {
     for (const ConfigField& field : config_fields()) {
       if (section_of(field.key) != section.name) continue;
       const std::string fallback = field.required ? "required" : fmt::format("`{}`", toml_text(field, Config{}));
-      page += fmt::format("| `{}` | {} | {} | {} |\n", within_section(field.key), fallback, type_and_range(field),
-                          field.help);
+      const std::string family = field.family ? fmt::format("`{}` only: ", config_name(*field.family)) : "";
+      page += fmt::format("| `{}` | {} | {} | {}{} |\n", within_section(field.key), fallback, type_and_range(field),
+                          family, field.help);
     }
   }
   return page;

@@ -13,8 +13,8 @@ namespace octet {
 /// A TOML basic string, quotes included.
 [[nodiscard]] std::string toml_quoted(std::string_view text);
 
-/// Every key as a TOML file that load_config reads back to the same values; each line ends with the key's origin in a
-/// comment, where `origins` has one.
+/// Every key that the model's family has as a TOML file that load_config reads back to the same values; each line ends
+/// with the key's origin in a comment, where `origins` has one.
 [[nodiscard]] std::string show_config(const Config& config, const Origins& origins = {});
 
 struct ConfigDifference {

@@ -281,8 +281,14 @@ StepMetrics read_step(std::string_view line, const std::string& place) {
                    .milliseconds = fields.not_negative("ms"),
                    .memory_bytes = fields.count("memory_bytes"),
                    .val_loss = {},
+                   .worst_expert_load = {},
+                   .balance_loss = {},
+                   .mtp_loss = {},
                    .skipped = fields.flag("skipped")};
   if (fields.contains("val_loss")) step.val_loss = fields.number_or_nan("val_loss");
+  if (fields.contains("balance_loss")) step.balance_loss = fields.number_or_nan("balance_loss");
+  if (fields.contains("mtp_loss")) step.mtp_loss = fields.number_or_nan("mtp_loss");
+  if (fields.contains("worst_expert_load")) step.worst_expert_load = fields.not_negative("worst_expert_load");
   return step;
 }
 
@@ -383,6 +389,9 @@ std::string metrics_line(const StepMetrics& step) {
                {"ms", step.milliseconds},
                {"memory_bytes", step.memory_bytes}};
   if (step.val_loss) line["val_loss"] = number_or_null(*step.val_loss);
+  if (step.worst_expert_load) line["worst_expert_load"] = *step.worst_expert_load;
+  if (step.balance_loss) line["balance_loss"] = number_or_null(*step.balance_loss);
+  if (step.mtp_loss) line["mtp_loss"] = number_or_null(*step.mtp_loss);
   if (step.skipped) line["skipped"] = true;
   return line.dump();
 }

@@ -28,7 +28,12 @@ struct StepMetrics {
   double milliseconds = 0;
   std::int64_t memory_bytes = 0;
   std::optional<double> val_loss;  // only at validated steps
-  bool skipped = false;            // the update was left out because of a NaN or inf
+  // of the tokens of the step, how many times the mean the busiest expert got, in the layer where that is most; only of
+  // a model with experts
+  std::optional<double> worst_expert_load = {};
+  std::optional<double> balance_loss = {};  // of experts, with its weight; only where it has one
+  std::optional<double> mtp_loss = {};      // of further tokens, the mean over their depths; only where there are any
+  bool skipped = false;                     // the update was left out because of a NaN or inf
 };
 
 /// A number for JSON: null where it is not finite.

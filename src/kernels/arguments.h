@@ -117,11 +117,12 @@ struct AttentionDecode {
   float scale;
 };
 
-/// Causal attention of H query heads on KV key and value heads of hd elements. A row of qkv holds all of them.
+/// Causal attention of H query heads on KV key heads, of hd elements both, and KV value heads of vd. A row of qkv holds
+/// all of them.
 struct AttentionSizes {
-  std::int64_t qkv_stride;  // (H + 2 KV) hd
-  std::int64_t out_stride;  // H hd
-  int batch, seq_len, heads, kv_heads, head_dim;
+  std::int64_t qkv_stride;  // (H + KV) hd + KV vd
+  std::int64_t out_stride;  // H vd
+  int batch, seq_len, heads, kv_heads, head_dim, value_dim;
   float scale;  // of the scores
 };
 

@@ -34,10 +34,11 @@ struct HeadPlace {
     return first_token * sizes.qkv_stride + Index{sizes.heads + kv_head} * sizes.head_dim;
   }
   OCTET_DEVICE Index value(const AttentionSizes& sizes) const {
-    return key(sizes) + Index{sizes.kv_heads} * sizes.head_dim;
+    return first_token * sizes.qkv_stride + Index{sizes.heads + sizes.kv_heads} * sizes.head_dim +
+           Index{kv_head} * sizes.value_dim;
   }
   OCTET_DEVICE Index out(const AttentionSizes& sizes) const {
-    return first_token * sizes.out_stride + Index{head} * sizes.head_dim;
+    return first_token * sizes.out_stride + Index{head} * sizes.value_dim;
   }
   /// Of the head's rows in lse and delta.
   OCTET_DEVICE Index rows(const AttentionSizes& sizes) const {

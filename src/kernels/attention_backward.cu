@@ -11,14 +11,14 @@ namespace {
 OCTET_DEVICE void attention_delta(const AttentionBackward& a) {
   const AttentionSizes& sizes = a.sizes;
   int group = 1;
-  while (group * 8 < sizes.head_dim) group *= 2;
+  while (group * 8 < sizes.value_dim) group *= 2;
   const Index pair = (Index{block_index()} * kAttentionThreads + thread_index()) / group;  // (token, head)
   const Index pairs = Index{sizes.batch} * sizes.seq_len * sizes.heads;
   const int col = thread_index() % group * 8;
   float sum = 0;
-  if (pair < pairs && col < sizes.head_dim) {
-    const bf16* out = a.out + pair * sizes.head_dim + col;
-    const bf16* dout = a.dout + pair * sizes.head_dim + col;
+  if (pair < pairs && col < sizes.value_dim) {
+    const bf16* out = a.out + pair * sizes.value_dim + col;
+    const bf16* dout = a.dout + pair * sizes.value_dim + col;
     if (a.aligned) {
       const auto x = load_16_bytes<Vector>(out);
       const auto y = load_16_bytes<Vector>(dout);
@@ -28,7 +28,7 @@ OCTET_DEVICE void attention_delta(const AttentionBackward& a) {
         sum += high_half(x.words[w]) * high_half(y.words[w]);
       }
     } else {
-      for (int i = 0; i < 8 && col + i < sizes.head_dim; ++i) sum += to_float(out[i]) * to_float(dout[i]);
+      for (int i = 0; i < 8 && col + i < sizes.value_dim; ++i) sum += to_float(out[i]) * to_float(dout[i]);
     }
   }
   for (int mask = group / 2; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
@@ -122,7 +122,7 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     const int query = first_key + step % stream * kRows;
     const RowPair<Dim> to = streamed(step);
     to.first.template begin_fetch<kRows>(a.qkv + head.query(sizes), sizes.qkv_stride, query, seq_len, dim);
-    to.second.template begin_fetch<kRows>(a.dout + head.out(sizes), sizes.out_stride, query, seq_len, dim);
+    to.second.template begin_fetch<kRows>(a.dout + head.out(sizes), sizes.out_stride, query, seq_len, sizes.value_dim);
     static_assert(2 * kRows <= kAttentionThreads);
     if (thread_index() < 2 * kRows) {
       const int row = query + thread_index() % kRows;
@@ -131,7 +131,8 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     }
   };
   owned.first.template begin_fetch<kOwnedRows>(a.qkv + place.key(sizes), sizes.qkv_stride, first_key, seq_len, dim);
-  owned.second.template begin_fetch<kOwnedRows>(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len, dim);
+  owned.second.template begin_fetch<kOwnedRows>(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len,
+                                                sizes.value_dim);
   begin_fetch(0);
 
   Tile dk[kCols / 16];
@@ -175,9 +176,10 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
   fill(factors, 1.0F);
   store_sums(dv, factors, owned.second);
   sync_block();
-  const int cols = dim - first_col < kCols ? dim - first_col : kCols;
-  owned.first.write(a.dqkv + place.key(sizes) + first_col, sizes.qkv_stride, first_key, seq_len, cols);
-  owned.second.write(a.dqkv + place.value(sizes) + first_col, sizes.qkv_stride, first_key, seq_len, cols);
+  const auto cols = [&](int of_head) { return of_head - first_col < kCols ? of_head - first_col : kCols; };
+  owned.first.write(a.dqkv + place.key(sizes) + first_col, sizes.qkv_stride, first_key, seq_len, cols(dim));
+  owned.second.write(a.dqkv + place.value(sizes) + first_col, sizes.qkv_stride, first_key, seq_len,
+                     cols(sizes.value_dim));
 }
 
 /// dq of 64 queries of one head, over the keys in order. The last queries come first, as they see the most keys.
@@ -203,10 +205,12 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
   const auto begin_fetch = [&](int step) {
     const RowPair<Dim> to = streamed(step);
     to.first.template begin_fetch<kRows>(a.qkv + place.key(sizes), sizes.qkv_stride, step * kRows, seq_len, dim);
-    to.second.template begin_fetch<kRows>(a.qkv + place.value(sizes), sizes.qkv_stride, step * kRows, seq_len, dim);
+    to.second.template begin_fetch<kRows>(a.qkv + place.value(sizes), sizes.qkv_stride, step * kRows, seq_len,
+                                          sizes.value_dim);
   };
   owned.first.template begin_fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, dim);
-  owned.second.template begin_fetch<kOwnedRows>(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len, dim);
+  owned.second.template begin_fetch<kOwnedRows>(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len,
+                                                sizes.value_dim);
   begin_fetch(0);
   Statistics of_rows[Tile::kRows];
 #pragma unroll

@@ -111,7 +111,8 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
   for (int block = 0; block <= last; ++block) {
     finish_copies();
     sync_block();  // keys are there, and the values before are used up
-    values.template begin_fetch<kStreamedKeys>(values_of_head, sizes.qkv_stride, block * kStreamedKeys, seq_len, dim);
+    values.template begin_fetch<kStreamedKeys>(values_of_head, sizes.qkv_stride, block * kStreamedKeys, seq_len,
+                                               sizes.value_dim);
     Tile scores[kStreamedKeys / 16];
     multiply_rows(scores, queries, keys);
     scale_scores(scores, sizes.scale * kLog2E);
@@ -147,7 +148,7 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
   }
   store_sums(out, inverse, queries);  // a warp's rows of queries are read by that warp alone
   sync_block();
-  queries.write(a.out + place.out(sizes), sizes.out_stride, last * kOwnedRows, seq_len, dim);
+  queries.write(a.out + place.out(sizes), sizes.out_stride, last * kOwnedRows, seq_len, sizes.value_dim);
 }
 
 }  // namespace

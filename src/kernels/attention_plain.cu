@@ -89,9 +89,9 @@ OCTET_DEVICE void attention_forward_plain(const AttentionForward& a) {
     largest = next;
     total = total * shrink + p;
     sum.multiply(shrink);
-    sum.add(p, WarpRow::load(a.qkv + place.value(sizes) + at, dim));
+    sum.add(p, WarpRow::load(a.qkv + place.value(sizes) + at, sizes.value_dim));
   }
-  sum.store(a.out + place.out(sizes) + query * sizes.out_stride, dim, 1.0F / total);
+  sum.store(a.out + place.out(sizes) + query * sizes.out_stride, sizes.value_dim, 1.0F / total);
   if (WarpRow::lane() == 0) a.lse[item.index] = largest + logf(total);
 }
 
@@ -103,7 +103,7 @@ OCTET_DEVICE void attention_backward_queries_plain(const AttentionBackward& a) {
   const HeadPlace place(sizes, item.sequence, item.head);
   const int dim = sizes.head_dim;
   const WarpRow q = WarpRow::load(a.qkv + place.query(sizes) + query * sizes.qkv_stride, dim);
-  const WarpRow dout = WarpRow::load(a.dout + place.out(sizes) + query * sizes.out_stride, dim);
+  const WarpRow dout = WarpRow::load(a.dout + place.out(sizes) + query * sizes.out_stride, sizes.value_dim);
   const float lse = a.lse[item.index];
   const float delta = a.delta[item.index];
   WarpRow dq;
@@ -111,7 +111,7 @@ OCTET_DEVICE void attention_backward_queries_plain(const AttentionBackward& a) {
     const Index at = key * sizes.qkv_stride;
     const WarpRow k = WarpRow::load(a.qkv + place.key(sizes) + at, dim);
     const float p = expf(sizes.scale * dot(q, k) - lse);
-    const float dp = dot(dout, WarpRow::load(a.qkv + place.value(sizes) + at, dim));
+    const float dp = dot(dout, WarpRow::load(a.qkv + place.value(sizes) + at, sizes.value_dim));
     dq.add(p * (dp - delta), k);
   }
   dq.store(a.dqkv + place.query(sizes) + query * sizes.qkv_stride, dim, sizes.scale);
@@ -128,21 +128,21 @@ OCTET_DEVICE void attention_backward_keys_plain(const AttentionBackward& a) {
   const HeadPlace place(sizes, item.sequence, first_head);
   const Index at = key * sizes.qkv_stride;
   const WarpRow k = WarpRow::load(a.qkv + place.key(sizes) + at, dim);
-  const WarpRow v = WarpRow::load(a.qkv + place.value(sizes) + at, dim);
+  const WarpRow v = WarpRow::load(a.qkv + place.value(sizes) + at, sizes.value_dim);
   WarpRow dk;
   WarpRow dv;
   for (int i = 0; i < group; ++i) {
     const HeadPlace head(sizes, item.sequence, first_head + i);
     for (int query = key; query < sizes.seq_len; ++query) {
       const WarpRow q = WarpRow::load(a.qkv + head.query(sizes) + query * sizes.qkv_stride, dim);
-      const WarpRow dout = WarpRow::load(a.dout + head.out(sizes) + query * sizes.out_stride, dim);
+      const WarpRow dout = WarpRow::load(a.dout + head.out(sizes) + query * sizes.out_stride, sizes.value_dim);
       const float p = expf(sizes.scale * dot(q, k) - a.lse[head.rows(sizes) + query]);
       dv.add(p, dout);
       dk.add(p * (dot(dout, v) - a.delta[head.rows(sizes) + query]), q);
     }
   }
   dk.store(a.dqkv + place.key(sizes) + at, dim, sizes.scale);
-  dv.store(a.dqkv + place.value(sizes) + at, dim, 1.0F);
+  dv.store(a.dqkv + place.value(sizes) + at, sizes.value_dim, 1.0F);
 }
 
 }  // namespace

@@ -106,12 +106,6 @@ Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const 
   return {Buffer(nullptr, 0, keep.x_mid.tensor()), std::move(delta)};
 }
 
-InputUse LlamaBlock::use(Pass pass, bool remade, bool product_too) const {
-  if (pass == Pass::inference) return InputUse::inference;
-  if (pass == Pass::again || !remade) return InputUse::saved;
-  return product_too ? InputUse::remade_for_product : InputUse::remade;
-}
-
 /// Whether the codes of an input that wgrad reads are made in backward, by a cast that computes the input again: it is
 /// never stored, and none of it waits for backward. A product that runs again reads its values, though.
 bool LlamaBlock::casts_later(const ops::Executor& run, const Linear& reader, bool product_again) const {
@@ -119,7 +113,7 @@ bool LlamaBlock::casts_later(const ops::Executor& run, const Linear& reader, boo
 }
 
 InputUse LlamaBlock::norm_use(const ops::Executor& run, Pass pass, const Linear& reader, bool product_again) const {
-  return use(pass, saving_.recompute.norm || casts_later(run, reader, product_again), product_again);
+  return input_use(pass, saving_.recompute.norm || casts_later(run, reader, product_again), product_again);
 }
 
 /// out = norm(in.x + in.delta), the sum in `sum` where there is a delta; beside it what `reader` wants, but for a
@@ -194,11 +188,11 @@ void LlamaBlock::attend(ops::Executor& run, const BatchShape& shape, Saved& save
 
 /// wo. Attention leaves nothing beside its output: wo casts that itself.
 Buffer LlamaBlock::project_out(ops::Executor& run, Pass pass, Saved& saved) const {
-  const InputUse input_use = use(pass, saving_.recompute.attention, saving_.recompute.stream);
+  const InputUse kept = input_use(pass, saving_.recompute.attention, saving_.recompute.stream);
   Buffer delta = activation(run.memory(), "attention_delta", saved.attention_out.tensor().rows(), config_.dim);
   saved.wo_in.values = Buffer(nullptr, 0, saved.attention_out.tensor());
-  if (pass != Pass::again) wo_.cast_input(run, input_use, saved.wo_in);
-  wo_.forward(run, saved.wo_in, delta.tensor(), input_use);
+  if (pass != Pass::again) wo_.cast_input(run, kept, saved.wo_in);
+  wo_.forward(run, saved.wo_in, delta.tensor(), kept);
   if (pass == Pass::inference || (pass == Pass::training && saving_.recompute.attention)) {
     saved.attention_out.reset();
     saved.lse.reset();
@@ -233,7 +227,7 @@ bool LlamaBlock::casts_activated_later(const ops::Executor& run) const {
 }
 
 InputUse LlamaBlock::activated_use(const ops::Executor& run, Pass pass) const {
-  return use(pass, saving_.recompute.swiglu || casts_activated_later(run), false);
+  return input_use(pass, saving_.recompute.swiglu || casts_activated_later(run), false);
 }
 
 void LlamaBlock::activate(ops::Executor& run, Pass pass, Saved& saved) const {

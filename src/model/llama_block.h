@@ -7,24 +7,9 @@
 
 #include "model/llama_config.h"
 #include "model/saving.h"
+#include "model/stream.h"
 
 namespace octet {
-
-/// Sizes of one micro-batch.
-struct BatchShape {
-  std::int64_t batch = 0;
-  std::int64_t seq_len = 0;
-  [[nodiscard]] std::int64_t tokens() const { return batch * seq_len; }
-};
-
-/// The residual stream between blocks: x [T, D] plus a delta [T, D] that the next norm adds on its way.
-struct Residual {
-  Buffer x;
-  Buffer delta;  ///< empty at the first block
-};
-
-/// The gradient of the residual stream [T, D], with what the layer below wants beside it.
-using ResidualGradient = LinearOperand;
 
 /// Keys and values of the positions decoded so far.
 struct KeyValueCache {
@@ -80,10 +65,6 @@ class LlamaBlock {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  /// A pass over the block: for the model's output alone, for training, or once more in backward.
-  enum class Pass : std::uint8_t { inference, training, again };
-
-  [[nodiscard]] InputUse use(Pass pass, bool remade, bool product_too) const;
   [[nodiscard]] bool casts_later(const ops::Executor& run, const Linear& reader, bool product_again) const;
   [[nodiscard]] InputUse norm_use(const ops::Executor& run, Pass pass, const Linear& reader, bool product_again) const;
   void normalize(ops::Executor& run, Pass pass, const Tensor& gain, const Residual& in, Buffer* sum, Buffer& rstd,

@@ -46,10 +46,10 @@ void Slab::allocate(Memory& memory, const SlabStorage& storage) {
   for (const Parameter& parameter : parameters_) {
     Maxima& maxima = maxima_.emplace_back();
     if (!parameter.measured) continue;
-    const auto amax = [&](const char* what, std::int64_t count) {
-      return memory.allocate(parameter.name + "." + what, DType::bf16, 1, count, MemoryClass::fp8_codes);
+    const auto amax = [&](const char* what, std::int64_t matrices, std::int64_t count) {
+      return memory.allocate(parameter.name + "." + what, DType::bf16, matrices, count, MemoryClass::fp8_codes);
     };
-    maxima = {amax("row_amax", parameter.rows), amax("column_amax", parameter.cols)};
+    maxima = {amax("row_amax", 1, parameter.rows), amax("column_amax", parameter.matrices, parameter.cols)};
   }
 }
 
@@ -140,6 +140,10 @@ std::int64_t Parameters::count() const {
 
 void Parameters::initialize(ops::Device& device, std::uint64_t seed) const {
   for (const Slab& slab : slabs_) initialize(device, slab, seed);
+  for (const TrainedState& state : states_) {
+    const std::vector<float> zeros(static_cast<std::size_t>(state.count));
+    device.upload(state.values.tensor().raw(), zeros.data(), state.values.tensor().bytes());
+  }
 }
 
 void Parameters::initialize(ops::Device& device, const Slab& slab, std::uint64_t seed) {

@@ -41,6 +41,7 @@ struct Parameter {
   GradientWrites gradient_writes;
   bool measured;                     ///< the optimizer measures the new weight's rows and columns for the casts
   std::vector<ParameterPart> parts;  ///< cover all rows in order
+  std::int64_t matrices = 1;         ///< that the rows are cut into, as those of experts: each has column maxima
   std::int64_t gradient_offset = 0;  ///< elements of the slab's array of gradients that are written so
 
   [[nodiscard]] std::int64_t numel() const { return rows * cols; }
@@ -56,7 +57,7 @@ struct Parameter {
 struct ParameterView {
   Tensor weight;       // [rows, cols] bf16
   Tensor row_amax;     // [1, rows] bf16; empty where the parameter is not measured
-  Tensor column_amax;  // [1, cols] bf16
+  Tensor column_amax;  // [matrices, cols] bf16
 };
 
 /// How long gradients have memory of their own.
@@ -106,7 +107,7 @@ class Slab {
 
  private:
   struct Maxima {
-    Buffer rows, columns;  // [1, rows], [1, cols] bf16; empty for a parameter that is not measured
+    Buffer rows, columns;  // [1, rows], [matrices, cols] bf16; empty for a parameter that is not measured
   };
 
   /// Gradients that share a dtype.
@@ -131,15 +132,27 @@ class Slab {
 /// One parameter's part of a slab's array [1, numel].
 [[nodiscard]] Tensor part_of(const Tensor& array, const Parameter& parameter);
 
-/// All slabs of a model. Addresses of slabs are stable.
+/// A vector [1, count] f32 that training changes by other means than gradients. It starts at zero; checkpoints hold it.
+struct TrainedState {
+  std::string name;
+  std::int64_t count;
+  Buffer values;
+};
+
+/// All slabs of a model, and what it learns beside them. Addresses of both are stable.
 class Parameters {
  public:
   [[nodiscard]] Slab& add_slab(std::string name) { return slabs_.emplace_back(std::move(name)); }
   [[nodiscard]] const std::deque<Slab>& slabs() const { return slabs_; }
   [[nodiscard]] std::deque<Slab>& slabs() { return slabs_; }
+  [[nodiscard]] TrainedState& add_state(std::string name, std::int64_t count) {
+    return states_.emplace_back(TrainedState{std::move(name), count, {}});
+  }
+  [[nodiscard]] const std::deque<TrainedState>& states() const { return states_; }
+  /// Elements of the slabs' parameters.
   [[nodiscard]] std::int64_t count() const;
 
-  /// Fills every parameter from `seed`, each from a random stream of its own name.
+  /// Fills every parameter from `seed`, each from a random stream of its own name, and states with zeros.
   void initialize(ops::Device& device, std::uint64_t seed) const;
   /// The same for one slab.
   static void initialize(ops::Device& device, const Slab& slab, std::uint64_t seed);
@@ -148,6 +161,7 @@ class Parameters {
 
  private:
   std::deque<Slab> slabs_;
+  std::deque<TrainedState> states_;
 };
 
 }  // namespace octet

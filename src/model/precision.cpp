@@ -84,6 +84,43 @@ LinearPrecision PrecisionPlan::decide_head(std::string_view layer, std::int64_t 
   return record(layer, m, n, k, false, "precision.head is bf16");
 }
 
+LinearPrecision PrecisionPlan::decide_experts(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k) {
+  LinearPrecision precision = decide(layer, m, n, k);
+  if (!precision.is_fp8()) return precision;
+  const ExpertsInBf16& kept = options_.experts_in_bf16;
+  auto recipe = std::make_shared<fp8::Recipe>(*precision.recipe);
+  LayerChoice& choice = table_.back();
+  bool any_fp8 = false;
+  const auto settle = [&](fp8::Gemm& product, bool in_bf16, std::string_view name) {
+    if (in_bf16 && reads_fp8(product)) {
+      product = bf16_recipe_->forward;
+      choice.precision += fmt::format(", {} bf16", name);
+    }
+    if (!reads_fp8(product)) return;
+    any_fp8 = true;
+    if (product.left.scale_axis == fp8::ScaleAxis::row && product.right.scale_axis == fp8::ScaleAxis::row) return;
+    throw UserError(
+        "{}: recipe {} has one scale for a whole operand of {}, which the products of experts have not; use recipe "
+        "rowwise, precision.experts_{} = \"bf16\", or leave experts in bf16 with precision.skip",
+        layer, recipe->name, name, name);
+  };
+  settle(recipe->forward, kept.forward, "forward");
+  settle(recipe->dgrad, kept.dgrad, "dgrad");
+  settle(recipe->wgrad, kept.wgrad, "wgrad");
+  if (!any_fp8) {
+    choice.fp8 = false;
+    choice.precision = "bf16";
+    choice.reason = "precision.experts_forward, dgrad and wgrad";
+  }
+  precision.recipe = std::move(recipe);
+  return precision;
+}
+
+void PrecisionPlan::keep_bf16(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k,
+                              std::string reason) {
+  (void)record(layer, m, n, k, false, std::move(reason));
+}
+
 void PrecisionPlan::require_effect() const {
   for (std::size_t i = 0; i < options_.skip.size(); ++i) {
     if (skip_used_[i]) continue;

@@ -32,6 +32,11 @@ struct AccumulationOverrides {
   std::optional<fp8::Accumulation> forward, dgrad, wgrad;
 };
 
+/// Products of routed experts that stay in bf16 whatever the recipe says.
+struct ExpertsInBf16 {
+  bool forward = false, dgrad = false, wgrad = false;
+};
+
 struct PrecisionOptions {
   const fp8::Recipe* recipe = nullptr;
   fp8::FormatFamily family = fp8::FormatFamily::ocp;
@@ -40,6 +45,7 @@ struct PrecisionOptions {
   bool fp8_head = false;
   AccumulationOverrides accumulation = {};
   std::optional<fp8::ScaleRule> faulty_rule = {};  ///< replaces the e4m3 rule; only a demonstration sets it
+  ExpertsInBf16 experts_in_bf16 = {};
 };
 
 /// One row of the printed table.
@@ -66,6 +72,12 @@ class PrecisionPlan {
   [[nodiscard]] LinearPrecision decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
   /// The language-model head: bf16 unless `fp8_head`.
   [[nodiscard]] LinearPrecision decide_head(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
+
+  /// The experts of a layer, each Y [., n] = X [., k] W [n, k]^T for its share of m routed rows. Throws UserError where
+  /// the recipe has other scales than those of rows.
+  [[nodiscard]] LinearPrecision decide_experts(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
+  /// A layer that no recipe converts, and why.
+  void keep_bf16(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k, std::string reason);
 
   /// Throws UserError where a skip pattern matched no layer, an FP8 recipe converted none, or fast accumulation is
   /// asked of a product that such a recipe computes in bf16.

@@ -41,4 +41,15 @@ struct Saving {
   Recompute recompute = {};
 };
 
+/// A pass over a block: for the model's output alone, for training, or once more in backward.
+enum class Pass : std::uint8_t { inference, training, again };
+
+/// What becomes of a layer's input in a pass: `remade` where backward makes it again, with `product_too` where the
+/// layer's forward product runs again as well.
+[[nodiscard]] constexpr InputUse input_use(Pass pass, bool remade, bool product_too) {
+  if (pass == Pass::inference) return InputUse::inference;
+  if (pass == Pass::again || !remade) return InputUse::saved;
+  return product_too ? InputUse::remade_for_product : InputUse::remade;
+}
+
 }  // namespace octet

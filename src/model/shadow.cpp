@@ -38,13 +38,13 @@ class Shadow::PassScope {
   PassScope& operator=(const PassScope&) = delete;
 
  private:
-  Llama& model_;
+  Model& model_;
 };
 
-Shadow::Shadow(Llama& model, std::int64_t tokens) : model_(model) {
+Shadow::Shadow(Model& model, std::int64_t tokens) : model_(model) {
   for (const Linear* linear : model.linears()) {
     const bool is_head = linear == model.linears().back();
-    layers_.emplace_back(linear->name(), tokens, is_head && model.config().tied_embeddings);
+    layers_.emplace_back(linear->name(), tokens, is_head && model.tied_embeddings());
   }
 }
 

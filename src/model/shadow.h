@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "model/layer_shadow.h"
-#include "model/llama.h"
+#include "model/model.h"
 
 namespace octet {
 
 class Shadow {
  public:
   /// `tokens` in a micro-batch. `model` must outlive the shadow.
-  Shadow(Llama& model, std::int64_t tokens);
+  Shadow(Model& model, std::int64_t tokens);
 
   /// Persistent memory for sums.
   void allocate(Memory& memory);
 
-  /// As Llama::train() that writes its gradients, with the shadow before it. What the shadow keeps is planned like
+  /// As Model::train() that writes its gradients, with the shadow before it. What the shadow keeps is planned like
   /// every other piece of the program that this is called in: all outputs and input gradients of linear layers, [T, N]
   /// and [T, K] bf16 each, and one weight gradient at a time.
   void train(ops::Executor& run, const Batch& batch, float gradient_scale, double* loss_sum);
@@ -38,7 +38,7 @@ class Shadow {
   void run_pass(ops::Executor& run, ShadowPass pass, const Batch& batch, float gradient_scale, double* loss_sum);
   void read_sums(ops::Executor& run);
 
-  Llama& model_;
+  Model& model_;
   std::vector<LayerShadow> layers_;
   Buffer energies_;  // [3 layers, 2] f64
   Buffer counts_;    // [3 layers, 3] u64

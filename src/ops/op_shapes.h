@@ -52,6 +52,11 @@ template <typename Op>
   if constexpr (requires { op.heads; }) add("heads", op.heads);
   if constexpr (requires { op.kv_heads; }) add("kv_heads", op.kv_heads);
   if constexpr (requires { op.head_dim; }) add("head_dim", op.head_dim);
+  if constexpr (requires { op.value_dim; }) add("value_dim", op.value_dim);
+  if constexpr (requires { op.nope_dim; }) {
+    add("nope_dim", op.nope_dim);
+    add("rope_dim", op.rope_dim);
+  }
   if constexpr (requires { op.count; }) add("count", op.count);
   if constexpr (requires { op.size; }) add("bytes", op.size);
   return extents;

@@ -12,6 +12,7 @@
 #include "core/dtype.h"
 #include "core/step_scalars.h"
 #include "fp8/scale.h"
+#include "ops/mla_ops.h"
 #include "ops/moe_ops.h"
 #include "ops/operands.h"
 
@@ -49,13 +50,25 @@ struct EmbeddingBackward {
   }
 };
 
+/// Each token's successor in its sequence; `last` after a sequence's last token.
+struct ShiftTokens {
+  static constexpr std::string_view name = "shift_tokens";
+  const std::int32_t* tokens;  // [T]
+  std::int32_t* shifted;       // [T]
+  std::int64_t rows, seq_len;  // T is a multiple of seq_len
+  std::int32_t last;
+
+  [[nodiscard]] double flops() const { return 0; }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * 8); }
+};
+
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
 /// x' = x + delta (rounded to bf16; without delta x' = x), rstd = 1/sqrt(mean(x'^2) + eps), y = x' * rstd * weight.
 /// The row codes are those of the bf16 y, which need not be stored where nobody reads it in bf16.
 struct RmsNormForward {
   static constexpr std::string_view name = "rmsnorm";
-  const bf16* x;         // [T, D]
+  const bf16* x;         // [T, D] in rows of x_stride
   const bf16* delta;     // [T, D], optional
   const bf16* weight;    // [D]
   bf16* x_out;           // [T, D], written where delta is given
@@ -67,6 +80,7 @@ struct RmsNormForward {
   float eps;
   bool has_delta;
   bool stored = true;
+  std::int64_t x_stride = 0;  // 0: D; another one without delta only
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * (has_delta ? 5 : 4)); }
   [[nodiscard]] double bytes() const {
@@ -95,16 +109,17 @@ struct RmsNormForwardCast {
 struct RmsNormBackward {
   static constexpr std::string_view name = "rmsnorm_backward";
   const bf16* dy;        // [T, D]
-  const bf16* x;         // [T, D]: x' of the forward
+  const bf16* x;         // [T, D] in rows of x_stride: x' of the forward
   const bf16* weight;    // [D]
   const float* rstd;     // [T]
   const bf16* residual;  // [T, D], optional: the gradient that bypasses the norm
-  bf16* dx;              // [T, D]
+  bf16* dx;              // [T, D] in rows of x_stride
   float* dweight;        // [D], accumulated
   RowCodes codes;        // of dx
   ColumnMaxima columns;  // of dx
   std::int64_t rows, dim;
   bool has_residual;
+  std::int64_t x_stride = 0;  // 0: D; another one without residual only
 
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * 9); }
   [[nodiscard]] double bytes() const {
@@ -137,28 +152,31 @@ struct Rope {
   }
 };
 
-/// Sizes shared by attention's directions. A row of qkv holds H query heads, KV key heads, KV value heads of hd each.
+/// Sizes shared by attention's directions. A row of qkv holds H query heads and KV key heads of hd each, then KV value
+/// heads of vd, as long as the others unless said otherwise (in multi-head latent attention they are shorter).
 struct AttentionShape {
   std::int64_t batch, seq_len, heads, kv_heads, head_dim;
+  std::int64_t value_dim = head_dim;
 
-  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + 2 * kv_heads) * head_dim; }
-  [[nodiscard]] std::int64_t out_cols() const { return heads * head_dim; }
+  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + kv_heads) * head_dim + kv_heads * value_dim; }
+  [[nodiscard]] std::int64_t out_cols() const { return heads * value_dim; }
   [[nodiscard]] std::int64_t rows() const { return batch * seq_len; }
-  [[nodiscard]] double causal_flops() const {  // one product over the causal half
-    return static_cast<double>(batch * heads * head_dim) * static_cast<double>(seq_len * (seq_len + 1));
+  /// Of products over the causal half that contract or make `dims` elements of each head.
+  [[nodiscard]] double causal_flops(std::int64_t dims) const {
+    return static_cast<double>(batch * heads * dims) * static_cast<double>(seq_len * (seq_len + 1));
   }
 };
 
 /// out = softmax(scale * q k^T, causal) v per head; query head h reads key/value head h * KV / H.
 struct AttentionForward {
   static constexpr std::string_view name = "attention";
-  const bf16* qkv;  // [T, (H + 2 KV) hd], rotated
-  bf16* out;        // [T, H hd]
+  const bf16* qkv;  // [T, (H + KV) hd + KV vd], rotated
+  bf16* out;        // [T, H vd]
   float* lse;       // [B, H, S]: log of the sum of exp(scale * q k^T)
   AttentionShape shape;
   float scale;
 
-  [[nodiscard]] double flops() const { return 2 * shape.causal_flops(); }
+  [[nodiscard]] double flops() const { return shape.causal_flops(shape.head_dim + shape.value_dim); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 2 +
                                shape.rows() * shape.heads * 4);
@@ -167,15 +185,15 @@ struct AttentionForward {
 
 struct AttentionBackward {
   static constexpr std::string_view name = "attention_backward";
-  const bf16* qkv;   // [T, (H + 2 KV) hd]
-  const bf16* out;   // [T, H hd]
-  const bf16* dout;  // [T, H hd]
+  const bf16* qkv;   // [T, (H + KV) hd + KV vd]
+  const bf16* out;   // [T, H vd]
+  const bf16* dout;  // [T, H vd]
   const float* lse;  // [B, H, S]
-  bf16* dqkv;        // [T, (H + 2 KV) hd]
+  bf16* dqkv;        // [T, (H + KV) hd + KV vd]
   AttentionShape shape;
   float scale;
 
-  [[nodiscard]] double flops() const { return 5 * shape.causal_flops(); }
+  [[nodiscard]] double flops() const { return shape.causal_flops(3 * shape.head_dim + 2 * shape.value_dim); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 4 +
                                shape.rows() * shape.heads * 4);
@@ -260,6 +278,24 @@ struct SwigluBackwardCast {
   [[nodiscard]] double flops() const { return static_cast<double>(rows * dim * (activated.wanted ? 14 : 12)); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(rows * dim * 6) + transposed.bytes(rows, 2 * dim) + activated.bytes(rows, dim);
+  }
+};
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
+
+/// y = a + b in fp32, rounded once; without b, a rounded.
+struct Add {
+  static constexpr std::string_view name = "add";
+  const void* a;  // [n] of `dtype`
+  const bf16* b;  // [n], null where `has_b` is false
+  bf16* y;        // [n]: may be b, or a where that is bf16
+  std::int64_t count;
+  DType dtype;  // f32 or bf16
+  bool has_b;
+
+  [[nodiscard]] double flops() const { return has_b ? static_cast<double>(count) : 0; }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(count) * static_cast<double>(size_of(dtype) + (has_b ? 4 : 2));
   }
 };
 
@@ -488,6 +524,6 @@ using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNorm
                     SwigluBackwardCast, QuantizeRows, Maxima, Cast, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero,
                     SumOfSquares, AdamW, FindNonFinite, Copy, Difference, Route, RouteBackward, BalanceBias,
                     GroupTokens, GatherRows, GatherRowsCast, CombineRows, GroupedSwigluForward, GroupedSwigluBackward,
-                    GroupedSwigluCast, GroupedGemm, GroupedWgrad>;
+                    GroupedSwigluCast, GroupedGemm, GroupedWgrad, MlaAssemble, MlaAssembleBackward, Add, ShiftTokens>;
 
 }  // namespace octet::ops

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/config.h"
-#include "model/llama_block.h"
+#include "model/stream.h"
 #include "train/plan_choices.h"
 
 namespace octet {

@@ -152,6 +152,13 @@ void remove_old(const fs::path& directory, std::int64_t keep) {
   }
 }
 
+/// What model.safetensors holds.
+std::vector<NamedTensor> values_of(const Parameters& parameters) {
+  auto values = named_tensors(parameters, "", &Slab::values);
+  for (const TrainedState& state : parameters.states()) values.push_back({state.name, state.values.tensor()});
+  return values;
+}
+
 std::vector<NamedTensor> moments_of(const Parameters& parameters) {
   auto moments = named_tensors(parameters, "m.", &Slab::first_moment);
   const auto second = named_tensors(parameters, "v.", &Slab::second_moment);
@@ -186,7 +193,7 @@ void save_checkpoint(const fs::path& directory, ops::Device& device, const Param
     make_directory(directory);
     remove_leftovers(directory);
     make_directory(partial);
-    write_tensors(partial / "model.safetensors", device, named_tensors(parameters, "", &Slab::values));
+    write_tensors(partial / "model.safetensors", device, values_of(parameters));
     write_tensors(partial / "optimizer.safetensors", device, moments_of(parameters));
     json description = describe(config, state);
     description["checksum"] = checksum_text(description);
@@ -228,7 +235,7 @@ TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, cons
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }
-  read_tensors(checkpoint / "model.safetensors", device, named_tensors(parameters, "", &Slab::values));
+  read_tensors(checkpoint / "model.safetensors", device, values_of(parameters));
   if (optimizer == LoadOptimizer::yes) {
     read_tensors(checkpoint / "optimizer.safetensors", device, moments_of(parameters));
   }

@@ -2,7 +2,7 @@
 //
 // One directory per step, checkpoints/step-00000300/, of three files:
 //   model.safetensors      parameters under their checkpoint names: fp32 masters, or bf16 where optimizer.parameters is
-//                          bf16; never FP8
+//                          bf16; never FP8. Beside them what is trained without gradients, in fp32: experts' biases
 //   optimizer.safetensors  m.<name> and v.<name>, fp32 or bf16 as optimizer.moments says
 //   state.json             version, step, data position and order, the model's configuration, a checksum of itself
 // It is written beside as step-00000300.partial, brought to disk file by file, and renamed: a directory without the

@@ -1,6 +1,8 @@
 #include "train/engine.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ops/host_access.h"
 #include "train/model_setup.h"
@@ -23,6 +25,17 @@ Work sum(const std::map<std::string_view, ops::OpTotals>& totals) {
   return work;
 }
 
+/// How many times its layer's mean the busiest expert got, in the layer where that is most; 0 without experts.
+double worst_load(const std::vector<std::vector<std::int64_t>>& loads) {
+  double worst = 0;
+  for (const std::vector<std::int64_t>& load : loads) {
+    const auto mean = static_cast<double>(std::accumulate(load.begin(), load.end(), std::int64_t{0})) /
+                      static_cast<double>(load.size());
+    worst = std::max(worst, static_cast<double>(*std::ranges::max_element(load)) / mean);
+  }
+  return worst;
+}
+
 }  // namespace
 
 bool StepOutcome::finite() const {
@@ -33,7 +46,7 @@ StepMemory::~StepMemory() {
   for (Slab& slab : parameters_.slabs()) slab.end_gradients();
 }
 
-Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model,
+Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Model> model,
                bool keeps_gradients)
     : config_(config),
       storage_(slab_storage(config, true)),
@@ -175,8 +188,9 @@ StepOutcome Engine::compute_gradients(bool watched) {
   captured_.begin(watched || watches_casts_ || run_.is_watched());
   if (watched) {
     run_watched_micro_batch();
-    const auto tokens = static_cast<double>(tokens_per_micro_batch());
-    watched_losses_ = {shadow_->loss_sum() / tokens, ops::read_value(device, loss_sum_.ptr<double>()) / tokens};
+    const auto watched_tokens = static_cast<double>(tokens_per_micro_batch());
+    watched_losses_ = {shadow_->loss_sum() / watched_tokens,
+                       ops::read_value(device, loss_sum_.ptr<double>()) / watched_tokens};
   } else {
     captured_.run(StepPart::first_micro_batch, run_, [this] { run_micro_batch(0); });
   }
@@ -188,12 +202,17 @@ StepOutcome Engine::compute_gradients(bool watched) {
   }
   captured_.run(StepPart::gradient_norm, run_, [this] { sum_gradient_squares(); });
   const auto span = run_.waiting();
-  return {ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_step()),
-          std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>()))};
+  const auto tokens = static_cast<double>(tokens_per_step());
+  OtherLosses others = model_->other_losses(device);
+  others.prediction /= tokens;
+  return {ops::read_value(device, loss_sum_.ptr<double>()) / tokens,
+          std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>())), others,
+          worst_load(model_->expert_loads(device))};
 }
 
 void Engine::run_optimizer() {
   const auto program = enter("optimizer");
+  model_->balance(run_);
   update_parameters(run_, model_->parameters(), groups_, config_.optimizer,
                     reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()));
   model_->cast_weights(run_);

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "io/config.h"
-#include "model/llama.h"
+#include "model/model.h"
 #include "model/shadow.h"
 #include "ops/executor.h"
 #include "train/captured_step.h"
@@ -21,6 +21,8 @@ namespace octet {
 struct StepOutcome {
   double loss = 0;
   double grad_norm = 0;
+  OtherLosses others = {};       ///< that of further tokens per token as well
+  double worst_expert_load = 0;  ///< how many times the mean the busiest expert got, where that is most
   [[nodiscard]] bool finite() const;
 };
 
@@ -55,7 +57,7 @@ class Engine {
  public:
   /// Gradients live from backward to their update, or always where micro-batches add to them or `keeps_gradients` asks
   /// for it: for who reads them after the update. Bits are the same.
-  Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Llama> model,
+  Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std::unique_ptr<Model> model,
          bool keeps_gradients = false);
 
   /// Allocates the planned arena. Until then only the plan exists.
@@ -86,8 +88,8 @@ class Engine {
   /// After weights were set from outside: an initial seed or a checkpoint.
   void weights_changed();
 
-  [[nodiscard]] Llama& model() { return *model_; }
-  [[nodiscard]] const Llama& model() const { return *model_; }
+  [[nodiscard]] Model& model() { return *model_; }
+  [[nodiscard]] const Model& model() const { return *model_; }
   [[nodiscard]] ops::Executor& executor() { return run_; }
   [[nodiscard]] const ops::Executor& executor() const { return run_; }
   [[nodiscard]] const ops::Backend& backend() const { return *backend_; }
@@ -125,7 +127,7 @@ class Engine {
   // Destroyed from the last to the first: buffers, the model's among them, before the memory that they are of.
   std::unique_ptr<ops::Backend> backend_;
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
-  std::unique_ptr<Llama> model_;
+  std::unique_ptr<Model> model_;
   ops::Executor run_;
   MemoryPlan plan_;
   Work planned_work_;

@@ -28,6 +28,9 @@ void EventLog::append(const io::StepMetrics& record) {
                                        {"tokens_per_second", record.tokens_per_second},
                                        {"memory_bytes", static_cast<double>(record.memory_bytes)}};
   if (record.val_loss) scalars.push_back({"val_loss", *record.val_loss});
+  if (record.balance_loss) scalars.push_back({"balance_loss", *record.balance_loss});
+  if (record.mtp_loss) scalars.push_back({"mtp_loss", *record.mtp_loss});
+  if (record.worst_expert_load) scalars.push_back({"worst_expert_load", *record.worst_expert_load});
   file_.append(record.step, unix_seconds(), scalars);
 }
 

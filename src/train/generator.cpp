@@ -46,7 +46,7 @@ Generator::Generator(const std::filesystem::path& run_directory)
 }
 
 void Generator::prepare(std::int64_t capacity) {
-  model_ = make_model(config_, *backend_);
+  model_ = make_llama(config_, *backend_);
   decoder_ = std::make_unique<LlamaDecoder>(*model_, capacity);
   Memory planner;
   const SlabStorage storage = slab_storage(config_, false);

@@ -72,6 +72,59 @@ LlamaConfig llama_config(const Config& config) {
 
 namespace {
 
+std::optional<ops::YarnScaling> yarn_scaling(const Config::RopeScaling& scaling) {
+  if (!scaling.enabled()) return std::nullopt;
+  return ops::YarnScaling{.factor = scaling.factor,
+                          .original_max_seq_len = scaling.original_max_seq_len,
+                          .beta_fast = scaling.beta_fast,
+                          .beta_slow = scaling.beta_slow,
+                          .mscale = scaling.mscale,
+                          .mscale_all_dim = scaling.mscale_all_dim};
+}
+
+MoeConfig moe_config(const Config::Moe& moe) {
+  const bool sigmoid = moe.score == Config::RouterScore::sigmoid;
+  return {.rule = {.experts = moe.experts,
+                   .top_k = moe.top_k,
+                   .groups = moe.groups,
+                   .kept_groups = moe.kept_groups,
+                   .score = sigmoid ? ops::RouterScore::sigmoid : ops::RouterScore::softmax,
+                   .normalised = moe.normalised,
+                   .scale = static_cast<float>(moe.route_scale)},
+          .ffn_dim = moe.ffn_dim,
+          .shared_experts = moe.shared_experts,
+          .bias_rate = static_cast<float>(moe.bias_rate),
+          .balance_weight = static_cast<float>(moe.balance_weight)};
+}
+
+}  // namespace
+
+DeepSeekConfig deepseek_config(const Config& config) {
+  const Config::Model& model = config.model;
+  DeepSeekConfig deepseek;
+  deepseek.vocab = model.vocab_size;
+  deepseek.dim = model.dim;
+  deepseek.layers = model.n_layers;
+  deepseek.dense_layers = model.moe.dense_layers;
+  deepseek.heads = model.n_heads;
+  deepseek.q_lora_rank = model.mla.q_lora_rank;
+  deepseek.kv_lora_rank = model.mla.kv_lora_rank;
+  deepseek.nope_dim = model.mla.nope_head_dim;
+  deepseek.rope_dim = model.mla.rope_head_dim;
+  deepseek.value_dim = model.mla.value_head_dim;
+  deepseek.ffn_dim = model.ffn_dim;
+  deepseek.moe = moe_config(model.moe);
+  deepseek.mtp_depth = model.mtp.depth;
+  deepseek.mtp_weight = static_cast<float>(model.mtp.weight);
+  deepseek.rope_theta = model.rope_theta;
+  deepseek.yarn = yarn_scaling(model.rope_scaling);
+  deepseek.norm_eps = static_cast<float>(model.norm_eps);
+  deepseek.init_std = model.init_std;
+  return deepseek;
+}
+
+namespace {
+
 DType dtype_of(Config::StateDType state) {
   return state == Config::StateDType::fp32 ? DType::f32 : DType::bf16;
 }
@@ -122,13 +175,16 @@ std::optional<fp8::Accumulation> override_of(Config::Accumulation accumulation) 
 
 PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family) {
   const Config::Precision& precision = config.precision;
+  const auto in_bf16 = [](Config::ExpertPrecision product) { return product == Config::ExpertPrecision::bf16; };
   return {fp8::find_recipe(config_name(precision.recipe)),
           family,
           precision.skip,
           precision.min_size,
           precision.head == Config::HeadPrecision::fp8,
           {override_of(precision.accumulation_forward), override_of(precision.accumulation_dgrad),
-           override_of(precision.accumulation_wgrad)}};
+           override_of(precision.accumulation_wgrad)},
+          {},
+          {in_bf16(precision.experts_forward), in_bf16(precision.experts_dgrad), in_bf16(precision.experts_wgrad)}};
 }
 
 namespace {
@@ -148,25 +204,56 @@ std::int64_t logits_bytes_on_gpu(const Config& config, std::int64_t tokens) {
                                                                   : kLogitsBytesOnGpu;
 }
 
-std::unique_ptr<Llama> build(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
+std::int64_t tokens_of(const Config& config) {
+  return config.training.batch_size * config.training.seq_len;
+}
+
+ModelOptions model_options(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
   const auto weight_codes =
       config.precision.weight_codes == Config::WeightCodes::cached ? WeightCodes::cached : WeightCodes::per_use;
-  LlamaOptions options{
+  ModelOptions options{
       .precision = std::move(precision), .weight_codes = weight_codes, .saving = saving_options(config)};
-  const std::int64_t tokens = config.training.batch_size * config.training.seq_len;
-  if (!backend.device().host_memory()) options.logits_bytes = logits_bytes_on_gpu(config, tokens);
-  return std::make_unique<Llama>(llama_config(config), tokens, config.training.seq_len, options);
+  if (!backend.device().host_memory()) options.logits_bytes = logits_bytes_on_gpu(config, tokens_of(config));
+  return options;
+}
+
+std::unique_ptr<Llama> build_llama(const Config& config, const ModelOptions& options) {
+  return std::make_unique<Llama>(llama_config(config), tokens_of(config), config.training.seq_len, options);
+}
+
+std::unique_ptr<Model> build(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
+  const ModelOptions options = model_options(config, backend, std::move(precision));
+  if (config.model.family == Config::Family::llama3) return build_llama(config, options);
+  if (config.precision.shadow != Config::Shadow::none) {
+    throw UserError(
+        "precision.shadow = \"{}\" is not there yet for model.family = \"{}\", whose experts it does not watch; set it "
+        "to \"none\"",
+        config_name(config.precision.shadow), config_name(config.model.family));
+  }
+  return std::make_unique<DeepSeek>(deepseek_config(config), tokens_of(config), config.training.seq_len, options);
+}
+
+PrecisionOptions checked_precision(const Config& config, const ops::Backend& backend) {
+  const fp8::FormatFamily family = choose_family(config, backend);
+  check_fp8_max(config, family);
+  return precision_options(config, family);
 }
 
 }  // namespace
 
-std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend) {
-  const fp8::FormatFamily family = choose_family(config, backend);
-  check_fp8_max(config, family);
-  return build(config, backend, precision_options(config, family));
+std::unique_ptr<Model> make_model(const Config& config, const ops::Backend& backend) {
+  return build(config, backend, checked_precision(config, backend));
 }
 
-std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend) {
+std::unique_ptr<Llama> make_llama(const Config& config, const ops::Backend& backend) {
+  if (config.model.family != Config::Family::llama3) {
+    throw UserError("octet generate reads runs of model.family = \"llama3\" only: there is no decoding for \"{}\" yet",
+                    config_name(config.model.family));
+  }
+  return build_llama(config, model_options(config, backend, checked_precision(config, backend)));
+}
+
+std::unique_ptr<Model> make_faulty_model(const Config& config, const ops::Backend& backend) {
   const fp8::FormatFamily family = choose_family(config, backend);
   PrecisionOptions precision = precision_options(config, family);
   if (family != fp8::FormatFamily::fnuz || !precision.recipe->uses_fp8()) {

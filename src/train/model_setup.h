@@ -7,6 +7,7 @@
 
 #include "fp8/format_family.h"
 #include "io/config.h"
+#include "model/deepseek.h"
 #include "model/llama.h"
 #include "ops/backend.h"
 #include "ops/gpu/gpu_backend.h"
@@ -28,13 +29,17 @@ namespace octet {
 void check_fp8_max(const Config& config, fp8::FormatFamily family);
 
 [[nodiscard]] LlamaConfig llama_config(const Config& config);
+[[nodiscard]] DeepSeekConfig deepseek_config(const Config& config);
 /// What the optimizer keeps of each element, or, for inference, does not.
 [[nodiscard]] SlabStorage slab_storage(const Config& config, bool training);
 /// UserError where training.recompute_ops names an op that there is not.
 [[nodiscard]] Saving saving_options(const Config& config);
 [[nodiscard]] PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family);
-[[nodiscard]] std::unique_ptr<Llama> make_model(const Config& config, const ops::Backend& backend);
+/// A model of the configured family. UserError where the family lacks what the configuration asks for.
+[[nodiscard]] std::unique_ptr<Model> make_model(const Config& config, const ops::Backend& backend);
+/// The same for who decodes: only Llama does yet. UserError for another family.
+[[nodiscard]] std::unique_ptr<Llama> make_llama(const Config& config, const ops::Backend& backend);
 /// The published fault, on purpose: e4m3fnuz codes with scales for a maximum of 448. UserError for any other format.
-[[nodiscard]] std::unique_ptr<Llama> make_faulty_model(const Config& config, const ops::Backend& backend);
+[[nodiscard]] std::unique_ptr<Model> make_faulty_model(const Config& config, const ops::Backend& backend);
 
 }  // namespace octet

@@ -7,7 +7,7 @@
 namespace octet {
 namespace {
 
-/// The first piece of the backward pass of Llama::train: whatever is alive when it is born waits for backward.
+/// The first piece of the backward pass of a model's train(): whatever is alive when it is born waits for backward.
 constexpr std::string_view kFirstOfBackward = "dnormed";
 
 /// Fragmentation can eat up a small saving.
@@ -83,7 +83,7 @@ GradientElements gradient_elements(const Parameters& parameters) {
   return elements;
 }
 
-std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Llama& model) {
+std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Model& model) {
   const Parameters& parameters = model.parameters();
   return count_parameter_groups(
       parameters, assign_parameter_groups(parameters, config.optimizer.groups,

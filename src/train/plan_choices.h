@@ -47,7 +47,7 @@ struct GradientElements {
 };
 [[nodiscard]] GradientElements gradient_elements(const Parameters& parameters);
 
-[[nodiscard]] std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Llama& model);
+[[nodiscard]] std::vector<ParameterGroupSize> parameter_group_sizes(const Config& config, const Model& model);
 
 /// A setting of training.recompute beside "none".
 struct RecomputeCost {

@@ -53,7 +53,7 @@ RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& r
           nullptr};
 }
 
-ordered_json describe_precision(const Llama& model) {
+ordered_json describe_precision(const Model& model) {
   const PrecisionPlan& plan = model.precision();
   ordered_json layers = ordered_json::array();
   for (const LayerChoice& choice : plan.table()) {
@@ -116,8 +116,8 @@ ordered_json describe_graphs(const Engine& engine) {
   return {{"enabled", step.enabled()}, {"replayed_steps", step.replayed_steps()}, {"launches", step.launches()}};
 }
 
-ordered_json describe_model(const Llama& model, std::int64_t seq_len) {
-  return {{"parameters", model.parameters().count()}, {"flops_per_token", model.config().flops_per_token(seq_len)}};
+ordered_json describe_model(const Model& model, std::int64_t seq_len) {
+  return {{"parameters", model.parameters().count()}, {"flops_per_token", model.flops_per_token(seq_len)}};
 }
 
 ordered_json describe_records(const RecordRequest& request, const RecordPlan& plan) {

@@ -40,7 +40,7 @@ struct RunFacts {
                                     std::vector<std::string> command_line);
 
 /// The precision table: {"recipe", "format", "layers_fp8", "layers": [...]}.
-[[nodiscard]] nlohmann::ordered_json describe_precision(const Llama& model);
+[[nodiscard]] nlohmann::ordered_json describe_precision(const Model& model);
 /// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories", "saved_for_backward"}.
 [[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
 /// What is kept of each parameter and how the parameters group: {"bytes_per_parameter", "groups": [...]}.
@@ -49,7 +49,7 @@ struct RunFacts {
 /// "launches"}.
 [[nodiscard]] nlohmann::ordered_json describe_graphs(const Engine& engine);
 /// {"parameters", "flops_per_token"}.
-[[nodiscard]] nlohmann::ordered_json describe_model(const Llama& model, std::int64_t seq_len);
+[[nodiscard]] nlohmann::ordered_json describe_model(const Model& model, std::int64_t seq_len);
 
 /// {"gradients", "weights", "every", "files", "bytes"}: what a run keeps for comparisons, in files written by its end.
 [[nodiscard]] nlohmann::ordered_json describe_records(const RecordRequest& request, const RecordPlan& plan);

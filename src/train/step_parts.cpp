@@ -20,7 +20,7 @@ ops::AdamW update_of(const Slab& slab, std::size_t index, const ParameterGroup& 
           .scalars = scalars,
           .row_amax = parameter.measured ? view.row_amax.ptr<bf16>() : nullptr,
           .column_amax = parameter.measured ? view.column_amax.ptr<bf16>() : nullptr,
-          .rows = parameter.rows,
+          .rows = parameter.rows / parameter.matrices,
           .cols = parameter.cols,
           .stream = stream_of(parameter.name),
           .gradients = gradient.dtype(),
@@ -31,7 +31,8 @@ ops::AdamW update_of(const Slab& slab, std::size_t index, const ParameterGroup& 
           .beta2 = static_cast<float>(adam.beta2),
           .eps = static_cast<float>(adam.eps),
           .weight_decay = static_cast<float>(group.weight_decay),
-          .lr_scale = static_cast<float>(group.lr_scale)};
+          .lr_scale = static_cast<float>(group.lr_scale),
+          .matrices = parameter.matrices};
 }
 
 }  // namespace

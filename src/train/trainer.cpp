@@ -206,6 +206,9 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   const StepOutcome outcome = compute_gradients(step);
   record.loss = outcome.loss;
   record.grad_norm = outcome.grad_norm;
+  if (config_.model.moe.balance_weight > 0) record.balance_loss = outcome.others.balance;
+  if (config_.model.mtp.depth > 0) record.mtp_loss = outcome.others.prediction;
+  if (outcome.worst_expert_load > 0) record.worst_expert_load = outcome.worst_expert_load;
   phase.next("optimizer");
   if (outcome.finite()) {
     engine_.update(step, record.learning_rate, outcome.grad_norm);

@@ -16,7 +16,7 @@ Vector widened(const Tensor& tensor) {
   return values;
 }
 
-void write_weights(ops::Device& device, const Llama& model, const Parameters& weights) {
+void write_weights(ops::Device& device, const Model& model, const Parameters& weights) {
   for (const Slab& slab : model.parameters().slabs()) {
     for (const Parameter& parameter : slab.parameters()) {
       const Vector& values = weights.at(parameter.name);
@@ -30,31 +30,36 @@ void write_weights(ops::Device& device, const Llama& model, const Parameters& we
 
 ModelRun::ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision,
                    const ops::Backend& backend, WeightCodes weight_codes)
-    : shape_(shape), model_(config, shape.tokens(), shape.seq_len, {std::move(precision), weight_codes, {}}) {
+    : ModelRun(std::make_unique<Llama>(config, shape.tokens(), shape.seq_len,
+                                       ModelOptions{std::move(precision), weight_codes, {}}),
+               shape, backend) {}
+
+ModelRun::ModelRun(std::unique_ptr<Model> model, const BatchShape& shape, const ops::Backend& backend)
+    : shape_(shape), model_(std::move(model)) {
   take_persistent(planning_);
   ops::Executor plan(backend, planning_);
   {
     const ProgramScope program(planning_, "train");
-    model_.train(plan, batch(), 1.0F, false, nullptr);
+    model_->train(plan, batch(), 1.0F, false, nullptr);
   }
   {
     const ProgramScope program(planning_, "validate");
-    model_.validate(plan, batch(), nullptr);
+    model_->validate(plan, batch(), nullptr);
   }
   {
     const ProgramScope program(planning_, "cast_weights");
-    model_.measure_weights(plan);
-    model_.cast_weights(plan);
+    model_->measure_weights(plan);
+    model_->cast_weights(plan);
   }
   memory_ = std::make_unique<Memory>(planning_.finish(), backend.device().allocator());
   take_persistent(*memory_);
-  model_.prepare(backend.device());
+  model_->prepare(backend.device());
   run_ = std::make_unique<ops::Executor>(backend, *memory_);
 }
 
 void ModelRun::keep_logits() {
   run_->set_observer([this](std::string_view name, const Tensor& tensor) {
-    if (name == "output.output") logits_ = widened(tensor);
+    if (name == "output.output" && logits_.empty()) logits_ = widened(tensor);
   });
 }
 
@@ -62,7 +67,7 @@ void ModelRun::take_persistent(Memory& memory) {
   inputs_ = memory.allocate("inputs", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
   targets_ = memory.allocate("targets", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
   loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
-  model_.allocate(memory, SlabStorage{});
+  model_->allocate(memory, SlabStorage{});
 }
 
 Batch ModelRun::batch() const {
@@ -70,10 +75,10 @@ Batch ModelRun::batch() const {
 }
 
 void ModelRun::set_weights(const Parameters& weights) {
-  write_weights(run_->backend().device(), model_, weights);
+  write_weights(run_->backend().device(), *model_, weights);
   const ProgramScope program(*memory_, "cast_weights");
-  model_.measure_weights(*run_);
-  model_.cast_weights(*run_);
+  model_->measure_weights(*run_);
+  model_->cast_weights(*run_);
 }
 
 void ModelRun::copy_tokens(const LlamaBatch& batch) {
@@ -84,19 +89,21 @@ void ModelRun::copy_tokens(const LlamaBatch& batch) {
 
 void ModelRun::train(const LlamaBatch& batch, double gradient_scale, bool accumulate) {
   copy_tokens(batch);
+  logits_.clear();
   const ProgramScope program(*memory_, "train");
-  model_.train(*run_, this->batch(), static_cast<float>(gradient_scale), accumulate, loss_sum_.ptr<double>());
+  model_->train(*run_, this->batch(), static_cast<float>(gradient_scale), accumulate, loss_sum_.ptr<double>());
 }
 
 void ModelRun::validate(const LlamaBatch& batch) {
   copy_tokens(batch);
+  logits_.clear();
   const ProgramScope program(*memory_, "validate");
-  model_.validate(*run_, this->batch(), loss_sum_.ptr<double>());
+  model_->validate(*run_, this->batch(), loss_sum_.ptr<double>());
 }
 
 Parameters ModelRun::gradients() const {
   Parameters gradients;
-  for (const Slab& slab : model_.parameters().slabs()) {
+  for (const Slab& slab : model_->parameters().slabs()) {
     for (std::size_t i = 0; i < slab.parameters().size(); ++i) {
       gradients[slab.parameters()[i].name] = widened(slab.gradient(i));
     }
@@ -107,6 +114,10 @@ Parameters ModelRun::gradients() const {
 ModelStep model_step(const LlamaConfig& config, const Parameters& weights, const LlamaBatch& batch,
                      PrecisionOptions precision, const ops::Backend& backend, WeightCodes weight_codes) {
   ModelRun run(config, {batch.batch, batch.seq_len}, std::move(precision), backend, weight_codes);
+  return model_step(run, weights, batch);
+}
+
+ModelStep model_step(ModelRun& run, const Parameters& weights, const LlamaBatch& batch) {
   run.set_weights(weights);
   run.keep_logits();
   const auto counted = static_cast<double>(counted_targets(batch));

@@ -1,4 +1,4 @@
-// A Llama with memory of its own: planned, allocated, given weights, and run one micro-batch at a time.
+// A model with memory of its own: planned, allocated, given weights, and run one micro-batch at a time.
 #pragma once
 
 #include <map>
@@ -16,11 +16,13 @@ inline constexpr auto kFnuz = fp8::FormatFamily::fnuz;
 [[nodiscard]] ops::reference::Vector widened(const Tensor& tensor);
 
 /// Writes weights by the oracle's names into an allocated model. Its FP8 codes are those of the old weights still.
-void write_weights(ops::Device& device, const Llama& model, const ops::reference::Parameters& weights);
+void write_weights(ops::Device& device, const Model& model, const ops::reference::Parameters& weights);
 
 class ModelRun {
  public:
   /// `shape` is that of every micro-batch. `backend` must outlive the run.
+  ModelRun(std::unique_ptr<Model> model, const BatchShape& shape, const ops::Backend& backend);
+  /// Of a Llama.
   ModelRun(const LlamaConfig& config, const BatchShape& shape, PrecisionOptions precision, const ops::Backend& backend,
            WeightCodes weight_codes = WeightCodes::cached);
 
@@ -31,7 +33,7 @@ class ModelRun {
   /// Forward and loss alone: adds to the sum of losses.
   void validate(const ops::reference::LlamaBatch& batch);
 
-  /// From here on the logits of forward passes are kept: all of them where the loss takes one chunk.
+  /// From here on the logits of forward passes are kept: of a pass's first loss, all where it takes one chunk.
   void keep_logits();
 
   [[nodiscard]] double loss_sum() const { return *loss_sum_.ptr<double>(); }
@@ -40,7 +42,9 @@ class ModelRun {
   /// [tokens, V], of the last forward pass since keep_logits().
   [[nodiscard]] const ops::reference::Vector& logits() const { return logits_; }
   [[nodiscard]] const ops::Executor& executor() const { return *run_; }
-  [[nodiscard]] const Llama& model() const { return model_; }
+  [[nodiscard]] const Model& model() const { return *model_; }
+  [[nodiscard]] Model& model() { return *model_; }
+  [[nodiscard]] ops::Executor& executor() { return *run_; }
 
  private:
   void take_persistent(Memory& memory);
@@ -50,7 +54,7 @@ class ModelRun {
   BatchShape shape_;
   Memory planning_;  // destroyed after the buffers that it gave out
   std::unique_ptr<Memory> memory_;
-  Llama model_;
+  std::unique_ptr<Model> model_;
   Buffer inputs_, targets_;  // [1, T] i32
   Buffer loss_sum_;          // [1] f64
   std::unique_ptr<ops::Executor> run_;
@@ -66,6 +70,8 @@ struct ModelStep {
 };
 
 /// One micro-batch with these weights.
+[[nodiscard]] ModelStep model_step(ModelRun& run, const ops::reference::Parameters& weights,
+                                   const ops::reference::LlamaBatch& batch);
 [[nodiscard]] ModelStep model_step(const LlamaConfig& config, const ops::reference::Parameters& weights,
                                    const ops::reference::LlamaBatch& batch, PrecisionOptions precision,
                                    const ops::Backend& backend, WeightCodes weight_codes = WeightCodes::cached);

@@ -48,10 +48,12 @@ TEST_P(GradientAttention, MatchesDifferences) {
   expect_gradient("dqkv", qkv, dqkv, loss);
 }
 
-// {batch, seq_len, heads, kv_heads, head_dim}: one of everything; all heads apart; pairs share; all share
+// {batch, seq_len, heads, kv_heads, head_dim, value_dim}: one of everything; all heads apart; pairs share; all share;
+// shorter values; longer ones
 INSTANTIATE_TEST_SUITE_P(Shapes, GradientAttention,
                          testing::Values(AttentionShape{1, 1, 1, 1, 2}, AttentionShape{2, 5, 3, 3, 4},
-                                         AttentionShape{2, 7, 4, 2, 6}, AttentionShape{1, 6, 3, 1, 2}));
+                                         AttentionShape{2, 7, 4, 2, 6}, AttentionShape{1, 6, 3, 1, 2},
+                                         AttentionShape{2, 5, 4, 2, 6, 4}, AttentionShape{2, 4, 2, 2, 3, 5}));
 
 TEST(GradientOps, AttentionDecodeIsTheLastRowOfAttention) {
   const AttentionShape shape{.batch = 2, .seq_len = 5, .heads = 4, .kv_heads = 2, .head_dim = 6};

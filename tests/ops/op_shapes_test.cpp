@@ -63,8 +63,25 @@ TEST(OpShapes, OfAMatrix) {
 TEST(OpShapes, OfAttention) {
   AttentionForward attention{};
   attention.shape = {2, 64, 8, 4, 16};
-  EXPECT_EQ(map_of(attention),
-            (Extents{{"batch", 2}, {"seq_len", 64}, {"heads", 8}, {"kv_heads", 4}, {"head_dim", 16}}));
+  EXPECT_EQ(
+      map_of(attention),
+      (Extents{{"batch", 2}, {"seq_len", 64}, {"heads", 8}, {"kv_heads", 4}, {"head_dim", 16}, {"value_dim", 16}}));
+  attention.shape.value_dim = 12;
+  EXPECT_EQ(map_of(attention).at("value_dim"), 12);
+}
+
+/// Of two products, or five, over the causal half: those of 1 to 3 keys for the three queries of each of 2 x 4 heads.
+TEST(OpShapes, WorkOfAttentionWhoseValuesAreShorter) {
+  const AttentionShape shape{.batch = 2, .seq_len = 3, .heads = 4, .kv_heads = 2, .head_dim = 24, .value_dim = 16};
+  EXPECT_EQ(shape.qkv_cols(), 4 * 24 + 2 * 24 + 2 * 16);
+  EXPECT_EQ(shape.out_cols(), 4 * 16);
+  constexpr double kPairs = 2 * 4 * (1 + 2 + 3);
+  const AttentionForward forward{nullptr, nullptr, nullptr, shape, 1};
+  EXPECT_EQ(forward.flops(), 2 * kPairs * (24 + 16));
+  EXPECT_EQ(forward.bytes(), 6 * (176 + 64) * 2 + 6 * 4 * 4);
+  const AttentionBackward backward{nullptr, nullptr, nullptr, nullptr, nullptr, shape, 1};
+  EXPECT_EQ(backward.flops(), 2 * kPairs * (3 * 24 + 2 * 16));
+  EXPECT_EQ(backward.bytes(), 6 * (176 + 64) * 2 * 2 + 6 * 4 * 4);
 }
 
 /// Its m and v are pointers.

@@ -55,5 +55,24 @@ TEST(RopeTable, RefusesWhatHasNoTable) {
   EXPECT_THROW((void)rope_frequencies(4, 1000, RopeScaling{.low_freq_factor = 4, .high_freq_factor = 4}), Failure);
 }
 
+// DeepSeek-V3: theta 10,000, a rotated part of 64, factor 40 over 4,096 positions, 32 and 1 turns. The pair that turns
+// 32 times has index 64 ln(4096 / (32 * 2 pi)) / (2 ln 10000) = 10.47, the one that turns once 22.51.
+TEST(RopeTable, MixesYarnFrequenciesByPair) {
+  const YarnScaling scaling{};
+  const std::vector<double> plain = rope_frequencies(64, 10000, std::nullopt);
+  const std::vector<double> scaled = yarn_frequencies(64, 10000, scaling);
+  for (std::size_t i = 0; i <= 10; ++i) EXPECT_EQ(scaled[i], plain[i]) << i;
+  for (std::size_t i = 23; i < 32; ++i) EXPECT_NEAR(scaled[i], plain[i] / 40, 1e-18) << i;
+  for (std::size_t i = 11; i < 23; ++i) {
+    const double divided = (static_cast<double>(i) - 10) / 13;
+    EXPECT_NEAR(scaled[i], plain[i] * (1 - divided) + plain[i] / 40 * divided, 1e-12) << i;
+  }
+  EXPECT_NEAR(scaling.attention_growth(), 1.8738, 1e-4) << "(0.1 ln 40 + 1)^2";
+  EXPECT_EQ(scaling.rotated_magnitude(), 1);
+  const YarnScaling without{.mscale = 1, .mscale_all_dim = 0};
+  EXPECT_NEAR(without.rotated_magnitude(), 1.36889, 1e-5);
+  EXPECT_EQ(without.attention_growth(), 1);
+}
+
 }  // namespace
 }  // namespace octet::ops

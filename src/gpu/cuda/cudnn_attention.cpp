@@ -36,13 +36,12 @@ std::string version_text(std::size_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-/// The sizes and strides of heads that lie interleaved in rows of `row` elements.
+/// The sizes and strides of heads of `dim` elements that lie interleaved in rows of `row`.
 struct Heads {
   std::vector<std::int64_t> sizes, strides;
 
-  Heads(const AttentionShape& shape, std::int64_t heads, std::int64_t row)
-      : sizes{shape.batch, heads, shape.seq_len, shape.head_dim},
-        strides{shape.seq_len * row, shape.head_dim, row, 1} {}
+  Heads(const AttentionShape& shape, std::int64_t heads, std::int64_t dim, std::int64_t row)
+      : sizes{shape.batch, heads, shape.seq_len, dim}, strides{shape.seq_len * row, dim, row, 1} {}
 };
 
 /// A graph of one direction for one shape, and where each head's first element lies.
@@ -50,8 +49,8 @@ class GraphMaker {
  public:
   explicit GraphMaker(const AttentionShape& shape)
       : shape_(shape),
-        qkv_row_((shape.heads + 2 * shape.kv_heads) * shape.head_dim),
-        out_row_(shape.heads * shape.head_dim),
+        qkv_row_((shape.heads + shape.kv_heads) * shape.head_dim + shape.kv_heads * shape.value_dim),
+        out_row_(shape.heads * shape.value_dim),
         graph_(std::make_unique<fe::graph::Graph>()) {
     graph_->set_io_data_type(fe::DataType_t::BFLOAT16)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
@@ -91,12 +90,15 @@ class GraphMaker {
     switch (role) {
       case kQueries:
       case kDqueries:
-        return {shape_, shape_.heads, qkv_row_};
+        return {shape_, shape_.heads, shape_.head_dim, qkv_row_};
       case kOut:
       case kDout:
-        return {shape_, shape_.heads, out_row_};
+        return {shape_, shape_.heads, shape_.value_dim, out_row_};
+      case kValues:
+      case kDvalues:
+        return {shape_, shape_.kv_heads, shape_.value_dim, qkv_row_};
       default:
-        return {shape_, shape_.kv_heads, qkv_row_};
+        return {shape_, shape_.kv_heads, shape_.head_dim, qkv_row_};
     }
   }
 
@@ -255,8 +257,9 @@ class CudnnAttention final : public AttentionLibrary {
   static void describe_refusals(const Plans& plans, const char* what, std::string& text) {
     for (const auto& [shape, plan] : plans) {
       if (plan.graph != nullptr) continue;
-      text += fmt::format(", own kernels for {} of {} x {} tokens, {} heads on {} of {} (cuDNN: {})", what, shape.batch,
-                          shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, plan.refusal);
+      text += fmt::format(", own kernels for {} of {} x {} tokens, {} heads on {} of {} and {} (cuDNN: {})", what,
+                          shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, shape.value_dim,
+                          plan.refusal);
     }
   }
 

@@ -21,11 +21,11 @@ struct Matrix {
 
 /// What one thread needs: copies of a head where products are in f32, score blocks, gradient sums.
 struct HeadScratch {
-  std::byte *q, *k, *v, *dout;  // [S, hd] or [block, hd] f32 copies; unused where operands are bf16
+  std::byte *q, *k, *v, *dout;  // [block, hd], [S, hd], [S, vd], [block, vd] in f32; unused where operands are bf16
   std::byte *p, *ds;            // [block, S] as operands
   bf16 *p_bf16, *ds_bf16;       // [block, S]
   float *scores, *dp;           // [block, S]
-  float *tile, *dk, *dv;        // [block, hd], [S, hd], [S, hd]
+  float *tile, *dk, *dv;        // [block, hd or vd], [S, hd], [S, vd]
   std::byte* product;           // oneDNN's own
 };
 
@@ -44,24 +44,25 @@ class HeadWorker {
   HeadScratch cut(WorkspaceCutter& cutter, bool backward) const {
     const Index s = shape_.seq_len;
     const Index hd = shape_.head_dim;
+    const Index vd = shape_.value_dim;
     const Index block = std::min(kBlockRows, s);
     const Index copy_bytes = copies_ ? Index{sizeof(float)} : 0;
     HeadScratch scratch{};
     scratch.q = cutter.take<std::byte>(block * hd * copy_bytes);
     scratch.k = cutter.take<std::byte>(s * hd * copy_bytes);
-    scratch.v = cutter.take<std::byte>(s * hd * copy_bytes);
+    scratch.v = cutter.take<std::byte>(s * vd * copy_bytes);
     scratch.p_bf16 = cutter.take<bf16>(block * s);
     scratch.p = copies_ ? cutter.take<std::byte>(block * s * copy_bytes) : reinterpret_cast<std::byte*>(scratch.p_bf16);
     scratch.scores = cutter.take<float>(block * s);
-    scratch.tile = cutter.take<float>(block * hd);
+    scratch.tile = cutter.take<float>(block * std::max(hd, vd));
     if (backward) {
-      scratch.dout = cutter.take<std::byte>(block * hd * copy_bytes);
+      scratch.dout = cutter.take<std::byte>(block * vd * copy_bytes);
       scratch.ds_bf16 = cutter.take<bf16>(block * s);
       scratch.ds =
           copies_ ? cutter.take<std::byte>(block * s * copy_bytes) : reinterpret_cast<std::byte*>(scratch.ds_bf16);
       scratch.dp = cutter.take<float>(block * s);
       scratch.dk = cutter.take<float>(s * hd);
-      scratch.dv = cutter.take<float>(s * hd);
+      scratch.dv = cutter.take<float>(s * vd);
     }
     scratch.product = cutter.take<std::byte>(static_cast<Index>(product_scratch(backward)) + 64);
     return scratch;
@@ -70,36 +71,40 @@ class HeadWorker {
   void forward(const AttentionForward& op, Index batch, Index head, Index block, const HeadScratch& scratch) const {
     const Rows rows = rows_of(block);
     const Index hd = shape_.head_dim;
-    const Matrix q =
-        load(query(op.qkv, batch, head) + rows.begin * shape_.qkv_cols(), shape_.qkv_cols(), rows.count, scratch.q);
-    const Matrix k = load(key(op.qkv, batch, head), shape_.qkv_cols(), rows.keys, scratch.k);
-    const Matrix v = load(value(op.qkv, batch, head), shape_.qkv_cols(), rows.keys, scratch.v);
-    multiply(scores_shape(rows, q, k), q, k, scratch.scores, scratch);
+    const Index vd = shape_.value_dim;
+    const Index stride = shape_.qkv_cols();
+    const Matrix q = load(query(op.qkv, batch, head) + rows.begin * stride, stride, rows.count, hd, scratch.q);
+    const Matrix k = load(key(op.qkv, batch, head), stride, rows.keys, hd, scratch.k);
+    const Matrix v = load(value(op.qkv, batch, head), stride, rows.keys, vd, scratch.v);
+    multiply(scores_shape(rows, hd, q.stride, k.stride), q, k, scratch.scores, scratch);
     float* lse = op.lse + (batch * shape_.heads + head) * shape_.seq_len + rows.begin;
     for (Index r = 0; r < rows.count; ++r) {
       lse[r] = kernels_.softmax_row(scratch.scores + r * rows.keys, rows.begin + r + 1, rows.keys, scale_,
                                     scratch.p_bf16 + r * rows.keys);
     }
     const Matrix p = operand(scratch.p_bf16, scratch.p, rows);
-    multiply({rows.count, hd, rows.keys, p.stride, v.stride, hd, false, true, false}, p, v, scratch.tile, scratch);
-    store(scratch.tile, rows.count, op.out + (batch * shape_.seq_len + rows.begin) * shape_.out_cols() + head * hd,
+    multiply({rows.count, vd, rows.keys, p.stride, v.stride, vd, false, true, false}, p, v, scratch.tile, scratch);
+    store(scratch.tile, rows.count, vd, op.out + (batch * shape_.seq_len + rows.begin) * shape_.out_cols() + head * vd,
           shape_.out_cols());
   }
 
   /// Gradients of one key/value head and the query heads that read it.
   void backward(const AttentionBackward& op, Index batch, Index kv_head, const HeadScratch& scratch) const {
     const Index hd = shape_.head_dim;
+    const Index vd = shape_.value_dim;
+    const Index stride = shape_.qkv_cols();
     const Index group = shape_.heads / shape_.kv_heads;
     std::fill_n(scratch.dk, shape_.seq_len * hd, 0.0F);
-    std::fill_n(scratch.dv, shape_.seq_len * hd, 0.0F);
-    const Matrix k = load(key(op.qkv, batch, kv_head * group), shape_.qkv_cols(), shape_.seq_len, scratch.k);
-    const Matrix v = load(value(op.qkv, batch, kv_head * group), shape_.qkv_cols(), shape_.seq_len, scratch.v);
+    std::fill_n(scratch.dv, shape_.seq_len * vd, 0.0F);
+    const Matrix k = load(key(op.qkv, batch, kv_head * group), stride, shape_.seq_len, hd, scratch.k);
+    const Matrix v = load(value(op.qkv, batch, kv_head * group), stride, shape_.seq_len, vd, scratch.v);
     for (Index head = kv_head * group; head < (kv_head + 1) * group; ++head) {
       for (Index block = 0; block < blocks(); ++block) backward_block(op, batch, head, block, k, v, scratch);
     }
-    bf16* first = op.dqkv + batch * shape_.seq_len * shape_.qkv_cols();
-    store(scratch.dk, shape_.seq_len, first + (shape_.heads + kv_head) * hd, shape_.qkv_cols());
-    store(scratch.dv, shape_.seq_len, first + (shape_.heads + shape_.kv_heads + kv_head) * hd, shape_.qkv_cols());
+    bf16* keys = op.dqkv + batch * shape_.seq_len * stride + shape_.heads * hd;
+    bf16* values = keys + shape_.kv_heads * hd;
+    store(scratch.dk, shape_.seq_len, hd, keys + kv_head * hd, stride);
+    store(scratch.dv, shape_.seq_len, vd, values + kv_head * vd, stride);
   }
 
  private:
@@ -120,16 +125,15 @@ class HeadWorker {
     return query(qkv, batch, shape_.heads + head * shape_.kv_heads / shape_.heads);
   }
   [[nodiscard]] const bf16* value(const bf16* qkv, Index batch, Index head) const {
-    return query(qkv, batch, shape_.heads + shape_.kv_heads + head * shape_.kv_heads / shape_.heads);
+    return query(qkv, batch, shape_.heads + shape_.kv_heads) + head * shape_.kv_heads / shape_.heads * shape_.value_dim;
   }
 
-  /// Rows of hd values as a product operand: in place where operands are bf16, else an f32 copy.
-  [[nodiscard]] Matrix load(const bf16* x, Index stride, Index rows, std::byte* copy) const {
+  /// Rows of `cols` values as a product operand: in place where operands are bf16, else an f32 copy.
+  [[nodiscard]] Matrix load(const bf16* x, Index stride, Index rows, Index cols, std::byte* copy) const {
     if (!copies_) return {reinterpret_cast<const std::byte*>(x), stride};
-    const Index hd = shape_.head_dim;
     for (Index r = 0; r < rows; ++r)
-      kernels_.widen_to_f32(x + r * stride, reinterpret_cast<float*>(copy) + r * hd, 0, hd);
-    return {copy, hd};
+      kernels_.widen_to_f32(x + r * stride, reinterpret_cast<float*>(copy) + r * cols, 0, cols);
+    return {copy, cols};
   }
 
   /// A block of probabilities [count, keys] as a product operand.
@@ -138,66 +142,68 @@ class HeadWorker {
     return {copy, rows.keys};
   }
 
-  static TileShape scores_shape_of(Index count, Index keys, Index hd, Index a_stride, Index b_stride) {
-    return {count, keys, hd, a_stride, b_stride, keys, false, false, false};
-  }
-  [[nodiscard]] TileShape scores_shape(const Rows& rows, const Matrix& a, const Matrix& b) const {
-    return scores_shape_of(rows.count, rows.keys, shape_.head_dim, a.stride, b.stride);
+  /// Of [count, keys] = [count, dim] [keys, dim]^T: scores, and gradients of probabilities.
+  static TileShape scores_shape(const Rows& rows, Index dim, Index a_stride, Index b_stride) {
+    return {rows.count, rows.keys, dim, a_stride, b_stride, rows.keys, false, false, false};
   }
 
   void multiply(const TileShape& shape, const Matrix& a, const Matrix& b, float* d, const HeadScratch& scratch) const {
     device_.products().find(shape).run(a.data, b.data, d, scratch.product);
   }
 
-  void store(const float* sums, Index rows, bf16* out, Index stride) const {
-    kernels_.epilogue({sums, rows, shape_.head_dim, nullptr, nullptr, false, false, out, stride, DType::bf16, false});
+  void store(const float* sums, Index rows, Index cols, bf16* out, Index stride) const {
+    kernels_.epilogue({sums, rows, cols, nullptr, nullptr, false, false, out, stride, DType::bf16, false});
   }
 
   void backward_block(const AttentionBackward& op, Index batch, Index head, Index block, const Matrix& k,
                       const Matrix& v, const HeadScratch& scratch) const {
     const Rows rows = rows_of(block);
     const Index hd = shape_.head_dim;
+    const Index vd = shape_.value_dim;
+    const Index stride = shape_.qkv_cols();
     const Index first_row = batch * shape_.seq_len + rows.begin;
-    const bf16* out = op.out + first_row * shape_.out_cols() + head * hd;
-    const bf16* dout_rows = op.dout + first_row * shape_.out_cols() + head * hd;
+    const bf16* out = op.out + first_row * shape_.out_cols() + head * vd;
+    const bf16* dout_rows = op.dout + first_row * shape_.out_cols() + head * vd;
     const float* lse = op.lse + (batch * shape_.heads + head) * shape_.seq_len + rows.begin;
-    const Matrix q =
-        load(query(op.qkv, batch, head) + rows.begin * shape_.qkv_cols(), shape_.qkv_cols(), rows.count, scratch.q);
-    const Matrix dout = load(dout_rows, shape_.out_cols(), rows.count, scratch.dout);
-    multiply(scores_shape(rows, q, k), q, k, scratch.scores, scratch);
-    multiply(scores_shape(rows, dout, v), dout, v, scratch.dp, scratch);
+    const Matrix q = load(query(op.qkv, batch, head) + rows.begin * stride, stride, rows.count, hd, scratch.q);
+    const Matrix dout = load(dout_rows, shape_.out_cols(), rows.count, vd, scratch.dout);
+    multiply(scores_shape(rows, hd, q.stride, k.stride), q, k, scratch.scores, scratch);
+    multiply(scores_shape(rows, vd, dout.stride, v.stride), dout, v, scratch.dp, scratch);
     for (Index r = 0; r < rows.count; ++r) {
-      const float delta = kernels_.dot(out + r * shape_.out_cols(), dout_rows + r * shape_.out_cols(), hd);
+      const float delta = kernels_.dot(out + r * shape_.out_cols(), dout_rows + r * shape_.out_cols(), vd);
       kernels_.softmax_backward_row(scratch.scores + r * rows.keys, scratch.dp + r * rows.keys, rows.begin + r + 1,
                                     rows.keys, scale_, lse[r], delta, scratch.p_bf16 + r * rows.keys,
                                     scratch.ds_bf16 + r * rows.keys);
     }
     const Matrix p = operand(scratch.p_bf16, scratch.p, rows);
     const Matrix ds = operand(scratch.ds_bf16, scratch.ds, rows);
-    // dV[keys, hd] += P^T dO and dK[keys, hd] += dS^T Q: the contraction runs over the block's rows.
-    multiply({rows.keys, hd, rows.count, p.stride, dout.stride, hd, true, true, true}, p, dout, scratch.dv, scratch);
+    // dV[keys, vd] += P^T dO and dK[keys, hd] += dS^T Q: the contraction runs over the block's rows.
+    multiply({rows.keys, vd, rows.count, p.stride, dout.stride, vd, true, true, true}, p, dout, scratch.dv, scratch);
     multiply({rows.keys, hd, rows.count, ds.stride, q.stride, hd, true, true, true}, ds, q, scratch.dk, scratch);
     multiply({rows.count, hd, rows.keys, ds.stride, k.stride, hd, false, true, false}, ds, k, scratch.tile, scratch);
-    store(scratch.tile, rows.count, op.dqkv + first_row * shape_.qkv_cols() + head * hd, shape_.qkv_cols());
+    store(scratch.tile, rows.count, hd, op.dqkv + first_row * stride + head * hd, stride);
   }
 
   /// The most scratch that any product of the op asks for; making them here also readies them before step 1.
   [[nodiscard]] std::size_t product_scratch(bool backward) const {
     const Index hd = shape_.head_dim;
-    const Index qkv = copies_ ? hd : shape_.qkv_cols();
-    const Index out = copies_ ? hd : shape_.out_cols();
+    const Index vd = shape_.value_dim;
+    const Index qk = copies_ ? hd : shape_.qkv_cols();
+    const Index v = copies_ ? vd : shape_.qkv_cols();
+    const Index out = copies_ ? vd : shape_.out_cols();
     std::size_t most = 0;
     const auto consider = [&](const TileShape& shape) {
       most = std::max(most, device_.products().find(shape).scratch_bytes());
     };
     for (Index block = 0; block < blocks(); ++block) {
       const Rows rows = rows_of(block);
-      consider(scores_shape_of(rows.count, rows.keys, hd, qkv, qkv));
-      consider({rows.count, hd, rows.keys, rows.keys, qkv, hd, false, true, false});
+      consider(scores_shape(rows, hd, qk, qk));
+      consider({rows.count, vd, rows.keys, rows.keys, v, vd, false, true, false});
       if (!backward) continue;
-      consider(scores_shape_of(rows.count, rows.keys, hd, out, qkv));
-      consider({rows.keys, hd, rows.count, rows.keys, out, hd, true, true, true});
-      consider({rows.keys, hd, rows.count, rows.keys, qkv, hd, true, true, true});
+      consider(scores_shape(rows, vd, out, v));
+      consider({rows.keys, vd, rows.count, rows.keys, out, vd, true, true, true});
+      consider({rows.keys, hd, rows.count, rows.keys, qk, hd, true, true, true});
+      consider({rows.count, hd, rows.keys, rows.keys, qk, hd, false, true, false});  // dq
     }
     return most;
   }

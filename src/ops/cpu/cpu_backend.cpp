@@ -318,6 +318,10 @@ constexpr OpTable table = {
     {&run_grouped_swiglu_cast, nullptr},
     {&run_grouped_gemm, &grouped_gemm_workspace},
     {&run_grouped_wgrad, &grouped_wgrad_workspace},
+    {&run_mla_assemble, nullptr},
+    {&run_mla_assemble_backward, nullptr},
+    {&run_add, nullptr},
+    {&run_shift_tokens, nullptr},
 };
 
 }  // namespace

@@ -50,6 +50,10 @@ void run_attention_forward(Device& device, const AttentionForward& op, Workspace
 [[nodiscard]] std::size_t attention_forward_workspace(const Device& device, const AttentionForward& op);
 void run_attention_backward(Device& device, const AttentionBackward& op, Workspace workspace);
 [[nodiscard]] std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op);
+void run_mla_assemble(Device& device, const MlaAssemble& op, Workspace workspace);
+void run_mla_assemble_backward(Device& device, const MlaAssembleBackward& op, Workspace workspace);
+void run_add(Device& device, const Add& op, Workspace workspace);
+void run_shift_tokens(Device& device, const ShiftTokens& op, Workspace workspace);
 
 /// Cuts a workspace into aligned pieces, in the same order when measuring and when running.
 class WorkspaceCutter {

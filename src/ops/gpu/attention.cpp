@@ -18,7 +18,7 @@ using octet::gpu::AttentionLibrary;
 
 /// Heads that are fetched 16 bytes at a time.
 bool has_vectors(const AttentionShape& shape) {
-  return shape.head_dim % 8 == 0;
+  return shape.head_dim % 8 == 0 && shape.value_dim % 8 == 0;
 }
 
 template <typename... Pointers>
@@ -27,9 +27,10 @@ bool all_aligned(Pointers... pointers) {
 }
 
 void check_shape(const AttentionShape& shape) {
-  if (shape.head_dim > kernels::kLongestHead) {
+  const Index longest = std::max(shape.head_dim, shape.value_dim);
+  if (longest > kernels::kLongestHead) {
     throw UserError("attention on the GPU holds heads of at most {} elements, not of {}: lower model.head_dim",
-                    kernels::kLongestHead, shape.head_dim);
+                    kernels::kLongestHead, longest);
   }
   check(shape.heads % shape.kv_heads == 0, "query heads are shared out evenly among key heads");
   check(shape.seq_len <= std::numeric_limits<int>::max() && shape.batch <= std::numeric_limits<int>::max(),
@@ -37,7 +38,7 @@ void check_shape(const AttentionShape& shape) {
 }
 
 octet::gpu::AttentionShape library_shape(const AttentionShape& shape, float scale) {
-  return {shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, scale};
+  return {shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, shape.value_dim, scale};
 }
 
 /// The library, where it may know the shape. It needs vectors, and no version knows sequences of a single token in both
@@ -67,14 +68,16 @@ kernels::AttentionSizes sizes_of(const AttentionShape& shape, float scale) {
           static_cast<int>(shape.heads),
           static_cast<int>(shape.kv_heads),
           static_cast<int>(shape.head_dim),
+          static_cast<int>(shape.value_dim),
           scale};
 }
 
-/// The instance for heads of that many elements, the last for longer ones, which no instance takes: see
+/// The instance whose heads are long enough, the last for longer ones, which no instance takes: see
 /// kernels/attention.h.
-int instance(Index head_dim) {
+int instance(const AttentionShape& shape) {
   constexpr std::array<int, 4> kInstances{32, 64, 128, kernels::kLongestHead};
-  return *std::find_if(kInstances.begin(), kInstances.end() - 1, [&](int dim) { return head_dim <= dim; });
+  const Index longest = std::max(shape.head_dim, shape.value_dim);
+  return *std::find_if(kInstances.begin(), kInstances.end() - 1, [&](int dim) { return longest <= dim; });
 }
 
 LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, int shared_bytes) {
@@ -107,19 +110,19 @@ Index plain_blocks(const AttentionShape& shape, Index heads) {
 void run_own_forward(const Device& device, const AttentionForward& op) {
   const AttentionShape& shape = op.shape;
   const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, sizes_of(shape, op.scale)};
-  const int bytes = kernels::forward_shared_bytes(instance(shape.head_dim));
+  const int bytes = kernels::forward_shared_bytes(instance(shape));
   if (!has_vectors(shape) || !all_aligned(op.qkv, op.out) || bytes > block_memory(device)) {
     const LaunchShape launch = launch_shape(device, plain_blocks(shape, shape.heads), 1, 0);
     return gpu(device).launch("attention_forward_plain", launch, arguments);
   }
   const LaunchShape launch = launch_shape(device, tiled_blocks(shape, shape.heads), 1, bytes);
-  gpu(device).launch("attention_forward_" + std::to_string(instance(shape.head_dim)), launch, arguments);
+  gpu(device).launch("attention_forward_" + std::to_string(instance(shape)), launch, arguments);
 }
 
 /// Launches that need delta, the scratch of own kernels: f32 [B, H, S].
 void run_own_backward(const Device& device, const AttentionBackward& op, float* delta) {
   const AttentionShape& shape = op.shape;
-  const int dim = instance(shape.head_dim);
+  const int dim = instance(shape);
   const int bytes = kernels::backward_shared_bytes(dim, block_memory(device));
   const bool tiled =
       has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv) && bytes <= block_memory(device);
@@ -127,7 +130,7 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
                                              tiled};
   const Index warp_size = gpu(device).driver().facts().warp_size;
   const auto threads_a_head =
-      static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(shape.head_dim, 8))));
+      static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(shape.value_dim, 8))));
   const Index delta_blocks =
       ceil_divide(shape.rows() * shape.heads * threads_a_head, kernels::kAttentionWarps * warp_size);
   gpu(device).launch("attention_delta", launch_shape(device, delta_blocks, 1, 0), arguments);
@@ -139,7 +142,7 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
     return;
   }
   const std::string suffix = "_" + std::to_string(dim);
-  const Index parts = ceil_divide(shape.head_dim, kernels::summed_cols(dim));
+  const Index parts = ceil_divide(std::max(shape.head_dim, shape.value_dim), kernels::summed_cols(dim));
   gpu(device).launch("attention_backward_keys" + suffix,
                      launch_shape(device, tiled_blocks(shape, shape.kv_heads), parts, bytes), arguments);
   gpu(device).launch("attention_backward_queries" + suffix,

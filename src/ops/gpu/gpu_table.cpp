@@ -14,11 +14,11 @@ OpTable make_table() {
   std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
   std::get<Entry<EmbeddingBackward>>(table) = {&embedding_backward, nullptr};
   std::get<Entry<RmsNormForward>>(table) = {&rmsnorm_forward, &rmsnorm_forward_workspace,
-                                            &refuse_rows<Family, RmsNormForward>};
+                                            &refuse_norm<Family, RmsNormForward>};
   std::get<Entry<RmsNormForwardCast>>(table) = {&rmsnorm_forward_cast, nullptr,
                                                 &refuse_columns<Family, RmsNormForwardCast>};
   std::get<Entry<RmsNormBackward>>(table) = {&rmsnorm_backward, &rmsnorm_backward_workspace,
-                                             &refuse_rows<Family, RmsNormBackward>};
+                                             &refuse_norm<Family, RmsNormBackward>};
   std::get<Entry<AttentionForward>>(table) = {&attention_forward, &attention_forward_workspace};
   std::get<Entry<AttentionBackward>>(table) = {&attention_backward, &attention_backward_workspace};
   std::get<Entry<Rope>>(table) = {&rope, &rope_workspace, &refuse_rows_of_any_length<Family, Rope>};

@@ -100,4 +100,11 @@ template <fp8::FormatFamily Family, typename Op>
   return op.dim > kLongestRow ? "rows are longer than 32768 elements" : refuse_rows_of_any_length<Family>(op);
 }
 
+/// Of a norm, which reads rows that lie one after another.
+template <fp8::FormatFamily Family, typename Op>
+[[nodiscard]] const char* refuse_norm(const Op& op) {
+  if (op.x_stride != 0 && op.x_stride != op.dim) return "the rows of x lie apart";
+  return refuse_rows<Family>(op);
+}
+
 }  // namespace octet::ops::gpu

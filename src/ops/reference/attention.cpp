@@ -26,7 +26,7 @@ struct Columns {
   [[nodiscard]] Index query(Index head) const { return head * shape.head_dim; }
   [[nodiscard]] Index key(Index head) const { return (shape.heads + kv_head(head)) * shape.head_dim; }
   [[nodiscard]] Index value(Index head) const {
-    return (shape.heads + shape.kv_heads + kv_head(head)) * shape.head_dim;
+    return (shape.heads + shape.kv_heads) * shape.head_dim + kv_head(head) * shape.value_dim;
   }
 };
 
@@ -74,7 +74,7 @@ View key(View qkv, const AttentionShape& shape, Index batch, Index position, Ind
 }
 
 View value(View qkv, const AttentionShape& shape, Index batch, Index position, Index head) {
-  return qkv.subspan(qkv_offset(shape, batch, position) + Columns{shape}.value(head), shape.head_dim);
+  return qkv.subspan(qkv_offset(shape, batch, position) + Columns{shape}.value(head), shape.value_dim);
 }
 
 Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale) {
@@ -91,7 +91,7 @@ Vector attention_forward(View qkv, const Softmax& softmax, const AttentionShape&
   Vector out(shape.rows() * shape.out_cols());
   for_each_query(shape, [&](Index b, Index h, Index i, Index first) {
     const Index token = b * shape.seq_len + i;
-    const auto sum = row(out, token, shape.out_cols()).subspan(h * shape.head_dim, shape.head_dim);
+    const auto sum = row(out, token, shape.out_cols()).subspan(h * shape.value_dim, shape.value_dim);
     for (Index j = 0; j <= i; ++j) add_scaled(sum, softmax.probabilities[first + j], value(qkv, shape, b, j, h));
   });
   return out;
@@ -100,21 +100,21 @@ Vector attention_forward(View qkv, const Softmax& softmax, const AttentionShape&
 Vector attention_backward(View qkv, const Softmax& softmax, View dout, const AttentionShape& shape, double scale) {
   Vector dqkv(qkv.size());
   const Columns columns{shape};
-  const auto gradient = [&](Index batch, Index position, Index column) {
-    return std::span(dqkv).subspan(qkv_offset(shape, batch, position) + column, shape.head_dim);
+  const auto gradient = [&](Index batch, Index position, Index column, Index dim) {
+    return std::span(dqkv).subspan(qkv_offset(shape, batch, position) + column, dim);
   };
   for_each_query(shape, [&](Index b, Index h, Index i, Index first) {
     const View probabilities = View(softmax.probabilities).subspan(first, i + 1);
     const View upstream =
-        row(dout, b * shape.seq_len + i, shape.out_cols()).subspan(h * shape.head_dim, shape.head_dim);
+        row(dout, b * shape.seq_len + i, shape.out_cols()).subspan(h * shape.value_dim, shape.value_dim);
     Vector dp(i + 1);
     for (Index j = 0; j <= i; ++j) dp[j] = dot(upstream, value(qkv, shape, b, j, h));
     const double delta = dot(probabilities, dp);
     for (Index j = 0; j <= i; ++j) {
       const double dscore = probabilities[j] * (dp[j] - delta) * scale;
-      add_scaled(gradient(b, i, columns.query(h)), dscore, key(qkv, shape, b, j, h));
-      add_scaled(gradient(b, j, columns.key(h)), dscore, query(qkv, shape, b, i, h));
-      add_scaled(gradient(b, j, columns.value(h)), probabilities[j], upstream);
+      add_scaled(gradient(b, i, columns.query(h), shape.head_dim), dscore, key(qkv, shape, b, j, h));
+      add_scaled(gradient(b, j, columns.key(h), shape.head_dim), dscore, query(qkv, shape, b, i, h));
+      add_scaled(gradient(b, j, columns.value(h), shape.value_dim), probabilities[j], upstream);
     }
   });
   return dqkv;

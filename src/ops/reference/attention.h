@@ -27,13 +27,13 @@ struct Softmax {
   Vector lse;            // [B, H, S]: log of the sum of exp(scale * q k^T)
 };
 
-/// softmax(scale * q k^T) over the keys at and before each query. qkv [B S, (H + 2 KV) hd].
+/// softmax(scale * q k^T) over the keys at and before each query. qkv [B S, (H + KV) hd + KV vd].
 [[nodiscard]] Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale);
 
-/// out [B S, H hd] = probabilities * values.
+/// out [B S, H vd] = probabilities * values.
 [[nodiscard]] Vector attention_forward(View qkv, const Softmax& softmax, const AttentionShape& shape);
 
-/// dqkv [B S, (H + 2 KV) hd] from dout [B S, H hd].
+/// dqkv [B S, (H + KV) hd + KV vd] from dout [B S, H vd].
 [[nodiscard]] Vector attention_backward(View qkv, const Softmax& softmax, View dout, const AttentionShape& shape,
                                         double scale);
 

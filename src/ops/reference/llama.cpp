@@ -15,12 +15,6 @@
 namespace octet::ops::reference {
 namespace {
 
-Vector sum_of(View a, View b) {
-  Vector sum(a.begin(), a.end());
-  add_scaled(sum, 1, b);
-  return sum;
-}
-
 /// What the backward of one block needs.
 struct Block {
   Vector input;            // [T, D]: the residual stream before attention

@@ -32,4 +32,10 @@ inline void add_scaled(std::span<double> sum, double factor, View x) {
   for (Index i = 0; i < std::ssize(x); ++i) sum[i] += factor * x[i];
 }
 
+[[nodiscard]] inline Vector sum_of(View a, View b) {
+  Vector sum(a.begin(), a.end());
+  add_scaled(sum, 1, b);
+  return sum;
+}
+
 }  // namespace octet::ops::reference

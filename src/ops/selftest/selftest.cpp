@@ -7,6 +7,7 @@
 
 #include "ops/selftest/checks/attention_checks.h"
 #include "ops/selftest/checks/cast_checks.h"
+#include "ops/selftest/checks/deepseek_checks.h"
 #include "ops/selftest/checks/embedding_checks.h"
 #include "ops/selftest/checks/feed_forward_checks.h"
 #include "ops/selftest/checks/gemm_checks.h"

@@ -60,8 +60,9 @@ void embedding_backward(const EmbeddingBackward& op, const std::int32_t* order, 
 
 void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint16_t* column_maxima, bf16* unstored) {
   const Index dim = op.dim;
+  const Index stride = op.x_stride == 0 ? dim : op.x_stride;
   for (Index row = begin; row < end; ++row) {
-    const bf16* x = op.x + row * dim;
+    const bf16* x = op.x + row * stride;
     bf16* y = op.stored ? op.y + row * dim : unstored;
     F32 squares;
     if (op.has_delta) {
@@ -83,8 +84,9 @@ void rmsnorm_forward(const RmsNormForward& op, Index begin, Index end, std::uint
 
 void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* partial, std::uint16_t* column_maxima) {
   const Index dim = op.dim;
+  const Index stride = op.x_stride == 0 ? dim : op.x_stride;
   for (Index row = begin; row < end; ++row) {
-    const bf16* x = op.x + row * dim;
+    const bf16* x = op.x + row * stride;
     const bf16* dy = op.dy + row * dim;
     const float rstd = op.rstd[row];
     F32 products{};
@@ -94,7 +96,7 @@ void rmsnorm_backward(const RmsNormBackward& op, Index begin, Index end, float* 
       products = products + dy_xhat * load(op.weight + i, dim - i);
     }
     const float mean = sum(products) / static_cast<float>(dim);
-    bf16* dx = op.dx + row * dim;
+    bf16* dx = op.dx + row * stride;
     for (Index i = 0; i < dim; i += kLanes) {
       const F32 xhat = load(x + i, dim - i) * rstd;
       const F32 through_norm = (load(dy + i, dim - i) * load(op.weight + i, dim - i) - xhat * mean) * rstd;

@@ -28,8 +28,9 @@ Vector backward_terms(View qkv, View out, View dout, const reference::Softmax& s
                       double scale) {
   Vector terms(qkv.size());
   const Index hd = shape.head_dim;
+  const Index vd = shape.value_dim;
   const auto add = [&](Index token, Index first_col, double factor, View x) {
-    const std::span<double> sum = reference::row(terms, token, shape.qkv_cols()).subspan(first_col, hd);
+    const std::span<double> sum = reference::row(terms, token, shape.qkv_cols()).subspan(first_col, std::ssize(x));
     reference::add_scaled(sum, factor, magnitudes(x));
   };
   const auto dot_magnitudes = [](View a, View b) { return reference::dot(magnitudes(a), magnitudes(b)); };
@@ -39,15 +40,15 @@ Vector backward_terms(View qkv, View out, View dout, const reference::Softmax& s
     const Index b = query / shape.seq_len / shape.heads;
     const Index kv_head = h * shape.kv_heads / shape.heads;
     const Index token = b * shape.seq_len + i;
-    const View upstream = reference::row(dout, token, shape.out_cols()).subspan(h * hd, hd);
-    const double delta = dot_magnitudes(upstream, reference::row(out, token, shape.out_cols()).subspan(h * hd, hd));
+    const View upstream = reference::row(dout, token, shape.out_cols()).subspan(h * vd, vd);
+    const double delta = dot_magnitudes(upstream, reference::row(out, token, shape.out_cols()).subspan(h * vd, vd));
     for (Index j = 0; j <= i; ++j) {
       const double p = softmax.probabilities[query * shape.seq_len + j];
       const double ds = p * scale * (dot_magnitudes(upstream, reference::value(qkv, shape, b, j, h)) + delta);
       const Index key_token = b * shape.seq_len + j;
       add(token, h * hd, ds, reference::key(qkv, shape, b, j, h));
       add(key_token, (shape.heads + kv_head) * hd, ds, reference::query(qkv, shape, b, i, h));
-      add(key_token, (shape.heads + shape.kv_heads + kv_head) * hd, p, upstream);
+      add(key_token, (shape.heads + shape.kv_heads) * hd + kv_head * vd, p, upstream);
     }
   }
   return terms;

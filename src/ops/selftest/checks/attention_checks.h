@@ -63,14 +63,15 @@ struct AttentionCase {
   bool non_finite = false;
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("{} x {} tokens, {} heads on {} of {}, values of {}{}", shape.batch, shape.seq_len, shape.heads,
-                       shape.kv_heads, shape.head_dim, spread, non_finite ? ", NaN" : "");
+    return fmt::format("{} x {} tokens, {} heads on {} of {} and {}, values of {}{}", shape.batch, shape.seq_len,
+                       shape.heads, shape.kv_heads, shape.head_dim, shape.value_dim, spread, non_finite ? ", NaN" : "");
   }
 };
 
+/// Values as long as queries and keys, shorter, and longer; lengths that are no multiple of eight.
 template <>
 struct OpCheck<AttentionForward> {
-  static constexpr std::array<AttentionCase, 10> kCases{{
+  static constexpr std::array<AttentionCase, 15> kCases{{
       {{0, 5, 2, 1, 16}},
       {{1, 1, 1, 1, 2}},
       {{2, 2, 3, 3, 8}},
@@ -81,8 +82,14 @@ struct OpCheck<AttentionForward> {
       {{1, 67, 4, 2, 16}, 4},
       {{1, 257, 2, 1, 32}},
       {{2, 33, 4, 2, 16}, 1, true},
+      {{1, 3, 2, 1, 1, 3}},
+      {{2, 19, 4, 2, 13, 7}},
+      {{1, 70, 4, 2, 24, 40}},
+      {{2, 81, 2, 2, 192, 128}},
+      {{1, 33, 4, 1, 192, 128}, 1, true},
   }};
-  static constexpr std::array<AttentionCase, 2> kThoroughCases{{{{1, 515, 8, 2, 64}}, {{2, 384, 4, 4, 128}}}};
+  static constexpr std::array<AttentionCase, 3> kThoroughCases{
+      {{{1, 515, 8, 2, 64}}, {{2, 384, 4, 4, 128}}, {{1, 403, 4, 4, 192, 128}}}};
   static void run(Trial& trial, const AttentionCase& c);
 };
 

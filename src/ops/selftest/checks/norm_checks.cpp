@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/reference/norm.h"
+#include "ops/selftest/strided.h"
 
 namespace octet::ops::selftest {
 namespace {
@@ -29,7 +30,8 @@ Vector dx_terms(View dy, View x, View weight, View rstd, View residual, Index ro
 
 void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
   const Index count = c.rows * c.dim;
-  auto x = random_bf16("x", count);
+  const Index stride = c.dim + c.beside;
+  auto x = random_bf16("x", c.rows * stride);
   if (c.non_finite) add_non_finite(x);
   const auto delta = random_bf16("delta", c.has_other ? count : 0, 0.3);
   const auto weight = random_bf16("weight", c.dim);
@@ -40,9 +42,9 @@ void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
   const ColumnMaxima columns = trial.column_maxima(c.measured.columns, c.dim);
   trial.run(RmsNormForward{trial.input("x", x), c.has_other ? trial.input("delta", delta) : nullptr,
                            trial.input("weight", weight), c.has_other ? x_out.data() : nullptr, y.data(), rstd.data(),
-                           codes, columns, c.rows, c.dim, kEps, c.has_other});
+                           codes, columns, c.rows, c.dim, kEps, c.has_other, true, stride});
 
-  Vector normed = reference::widen(x);
+  Vector normed = reference::widen(first_columns(x, c.rows, c.dim));
   if (c.has_other) {
     reference::add_scaled(normed, 1, reference::widen(delta));
     trial.expect_bf16("x_out", x_out, normed);
@@ -61,7 +63,7 @@ void OpCheck<RmsNormForward>::run(Trial& trial, const NormCase& c) {
   const ColumnMaxima maxima_alone = trial.column_maxima(c.measured.columns, c.dim);
   trial.run(RmsNormForward{trial.input("x", x), c.has_other ? trial.input("delta", delta) : nullptr,
                            trial.input("weight", weight), c.has_other ? again.data() : nullptr, nullptr, rstd.data(),
-                           codes_alone, maxima_alone, c.rows, c.dim, kEps, c.has_other, false});
+                           codes_alone, maxima_alone, c.rows, c.dim, kEps, c.has_other, false, stride});
   trial.expect_row_codes(codes_alone, y, c.rows, c.dim);
   trial.expect_column_maxima(maxima_alone, y, c.rows, c.dim);
 }
@@ -91,24 +93,27 @@ void OpCheck<RmsNormForwardCast>::run(Trial& trial, const NormCase& c) {
 
 void OpCheck<RmsNormBackward>::run(Trial& trial, const NormCase& c) {
   const Index count = c.rows * c.dim;
+  const Index stride = c.dim + c.beside;
   auto dy = random_bf16("dy", count);
   if (c.non_finite) add_non_finite(dy);
-  const auto x = random_bf16("x", count);
+  const auto x = random_bf16("x", c.rows * stride);
   const auto weight = random_bf16("weight", c.dim);
   const auto residual = random_bf16("residual", c.has_other ? count : 0);
   const auto before = random_f32("dweight", c.dim);
-  const Vector wide_x = reference::widen(x);
+  const Vector wide_x = reference::widen(first_columns(x, c.rows, c.dim));
   const Vector wide_dy = reference::widen(dy);
   const Vector wide_weight = reference::widen(weight);
   const auto rstd =
       round_to_f32(reference::rmsnorm_forward(wide_x, wide_weight, c.rows, c.dim, static_cast<double>(kEps)).rstd);
-  const auto dx = trial.output<bf16>("dx", count);
+  const auto dx_before = random_bf16("dx", c.rows * stride);
+  const auto dx_rows = trial.updated("dx", dx_before);
   const auto dweight = trial.updated("dweight", before);
   const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, c.rows, c.dim);
   const ColumnMaxima columns = trial.column_maxima(c.measured.columns, c.dim);
   trial.run(RmsNormBackward{trial.input("dy", dy), trial.input("x", x), trial.input("weight", weight),
                             trial.input("rstd", rstd), c.has_other ? trial.input("residual", residual) : nullptr,
-                            dx.data(), dweight.data(), codes, columns, c.rows, c.dim, c.has_other});
+                            dx_rows.data(), dweight.data(), codes, columns, c.rows, c.dim, c.has_other, stride});
+  const auto dx = written_columns(trial, "dx", dx_rows, c.rows, c.dim, dx_before);
 
   const Vector wide_rstd = reference::widen(rstd);
   Vector wide_residual(count);

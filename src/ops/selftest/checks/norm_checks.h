@@ -11,10 +11,12 @@ struct NormCase {
   WantedCodes codes;
   bool non_finite = false;
   Measured measured = {};
+  Index beside = 0;  ///< columns that lie between the rows of x, and of dx
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("[{}, {}]{}, {}{}{}", rows, dim, has_other ? " with a residual" : "", selftest::describe(codes),
-                       selftest::describe(measured), non_finite ? ", NaN and infinity" : "");
+    return fmt::format("[{}, {}]{}, {}{}{}{}", rows, dim, has_other ? " with a residual" : "",
+                       selftest::describe(codes), selftest::describe(measured), non_finite ? ", NaN and infinity" : "",
+                       beside > 0 ? ", rows apart" : "");
   }
 };
 
@@ -35,6 +37,8 @@ struct OpCheck<RmsNormForward> {
       {7, 37, false, kE4m3fn, true},
       {7, 37, true, kE5m2, true},
       {9, 256, false, kE4m3fnuz, true},
+      {33, 48, false, kE4m3fn, false, {}, 16},
+      {5, 37, false, kE5m2, false, {}, 3},
   }));
   static constexpr auto kThoroughCases = measured(std::to_array<NormCase>({
       {1031, 768, true, kE4m3fn},

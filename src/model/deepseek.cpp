@@ -1,0 +1,215 @@
+#include "model/deepseek.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/host_access.h"
+
+namespace octet {
+
+DeepSeek::DeepSeek(const DeepSeekConfig& config, std::int64_t tokens, std::int64_t max_seq_len,
+                   const ModelOptions& options)
+    : Model(options.precision),
+      config_(config),
+      max_seq_len_(max_seq_len),
+      embedding_slab_(parameters_.add_slab("tok_embeddings")),
+      blocks_([&] {
+        std::deque<DeepSeekBlock> blocks;
+        for (std::int64_t i = 0; i < config.layers; ++i) {
+          blocks.emplace_back(config_, fmt::format("layers.{}", i), i, config.is_dense(i), tokens, precision_, options,
+                              parameters_);
+        }
+        return blocks;
+      }()),
+      modules_([&] {
+        std::deque<PredictionModule> modules;
+        for (std::int64_t i = 0; i < config.mtp_depth; ++i) {
+          modules.emplace_back(config_, i, tokens, precision_, options, parameters_);
+        }
+        return modules;
+      }()),
+      ends_({.vocab = config.vocab,
+             .dim = config.dim,
+             .norm_eps = config.norm_eps,
+             .init_std = config.init_std,
+             .losses = 1 + config.mtp_depth},
+            tokens, precision_, options, embedding_slab_, parameters_.add_slab("head")) {}
+
+void DeepSeek::allocate(Memory& memory, const SlabStorage& storage) {
+  precision_.require_effect();
+  cos_sin_ = memory.allocate("rope_table", DType::f32, max_seq_len_, config_.rope_dim, MemoryClass::parameters);
+  load_ = memory.allocate("expert_load", DType::u64, config_.layers + config_.mtp_depth + 1, config_.moe.rule.experts,
+                          MemoryClass::workspace);
+  other_losses_ = memory.allocate("other_losses", DType::f64, 1, 2, MemoryClass::workspace);
+  ends_.allocate(memory, storage);
+  for (DeepSeekBlock& block : blocks_) block.allocate(memory, storage);
+  for (PredictionModule& module : modules_) module.allocate(memory, storage);
+}
+
+void DeepSeek::prepare(ops::Device& device) const {
+  const std::vector<double> frequencies =
+      config_.yarn ? ops::yarn_frequencies(config_.rope_dim, config_.rope_theta, *config_.yarn)
+                   : ops::rope_frequencies(config_.rope_dim, config_.rope_theta, std::nullopt);
+  const double magnitude = config_.yarn ? config_.yarn->rotated_magnitude() : 1;
+  const std::vector<float> table = ops::rope_table(max_seq_len_, frequencies, magnitude);
+  device.upload(cos_sin_.tensor().raw(), table.data(), cos_sin_.tensor().bytes());
+}
+
+void DeepSeek::measure_weights(ops::Executor& run) const {
+  for (const DeepSeekBlock& block : blocks_) block.measure_weights(run);
+  for (const PredictionModule& module : modules_) module.measure_weights(run);
+  ends_.head().measure_weight(run);
+}
+
+void DeepSeek::cast_weights(ops::Executor& run) const {
+  for (const DeepSeekBlock& block : blocks_) block.cast_weights(run);
+  for (const PredictionModule& module : modules_) module.cast_weights(run);
+  ends_.head().cast_weight(run);
+}
+
+void DeepSeek::watch_casts(CastCounts* counts) {
+  for (Linear* linear : linears()) linear->watch(counts);
+}
+
+std::vector<Linear*> DeepSeek::linears() {
+  std::vector<Linear*> linears;
+  for (DeepSeekBlock& block : blocks_) {
+    for (Linear* linear : block.linears()) linears.push_back(linear);
+  }
+  for (PredictionModule& module : modules_) {
+    for (Linear* linear : module.linears()) linears.push_back(linear);
+  }
+  linears.push_back(&ends_.head());
+  return linears;
+}
+
+std::string DeepSeek::shape_text() const {
+  const MoeConfig& moe = config_.moe;
+  return fmt::format(
+      "{} layers ({} dense), dim {}, {} heads ({} + {} / {}), latents {} / {}, feed-forward {}, {} experts of {}, {} "
+      "shared, {} chosen, {} further tokens predicted, vocabulary {}",
+      config_.layers, config_.dense_layers, config_.dim, config_.heads, config_.nope_dim, config_.rope_dim,
+      config_.value_dim, config_.q_lora_rank, config_.kv_lora_rank, config_.ffn_dim, moe.rule.experts, moe.ffn_dim,
+      moe.shared_experts, moe.rule.top_k, config_.mtp_depth, config_.vocab);
+}
+
+// ---- load of experts ------------------------------------------------------------------------------------------------
+
+std::int64_t* DeepSeek::load_of(std::size_t row) const {
+  // Counts below 2^63 have the same bits with and without a sign.
+  return static_cast<std::int64_t*>(load_.tensor().row_range(static_cast<std::int64_t>(row), 1).raw());
+}
+
+void DeepSeek::balance(ops::Executor& run) const {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].balance(run, load_of(i));
+  for (std::size_t i = 0; i < depths(); ++i) modules_[i].balance(run, load_of(blocks_.size() + i));
+}
+
+std::vector<std::vector<std::int64_t>> DeepSeek::expert_loads(ops::Device& device) const {
+  const ops::HostBytes bytes(device, load_.tensor());
+  const auto experts = static_cast<std::size_t>(config_.moe.rule.experts);
+  std::vector<std::vector<std::int64_t>> loads;
+  for (std::size_t i = 0; i < blocks_.size() + depths(); ++i) {
+    if (i < blocks_.size() ? blocks_[i].is_dense() : modules_[i - blocks_.size()].is_dense()) continue;
+    const auto load = bytes.as<std::int64_t>().subspan(i * experts, experts);
+    loads.emplace_back(load.begin(), load.end());
+  }
+  return loads;
+}
+
+OtherLosses DeepSeek::other_losses(ops::Device& device) const {
+  const ops::HostBytes bytes(device, other_losses_.tensor());
+  const auto depth = static_cast<double>(std::max<std::size_t>(depths(), 1));
+  return {bytes.as<double>()[0], bytes.as<double>()[1] / depth};
+}
+
+// ---- passes ---------------------------------------------------------------------------------------------------------
+
+/// Clears what is summed over the micro-batches of a step, also where the last one did not come to its update.
+void DeepSeek::begin_step(ops::Executor& run) const {
+  for (const Buffer* sums : {&load_, &other_losses_}) {
+    run(ops::Zero{sums->tensor().raw(), static_cast<std::int64_t>(sums->tensor().bytes())});
+  }
+}
+
+/// The tokens of a batch, and their targets, one further on. A sequence's end has neither: its last target is ignored,
+/// and what stands for its last input is of no consequence to any other.
+DeepSeek::Further DeepSeek::shift(ops::Executor& run, const Batch& batch) const {
+  const std::int64_t tokens = batch.shape.tokens();
+  const auto piece = [&](const char* what) {
+    return run.memory().allocate(what, DType::i32, 1, tokens, MemoryClass::activations);
+  };
+  Further further{piece("further_inputs"), piece("further_targets"), {}, {}};
+  run(ops::ShiftTokens{batch.inputs, further.inputs.ptr<std::int32_t>(), tokens, batch.shape.seq_len, 0});
+  run(ops::ShiftTokens{batch.targets, further.targets.ptr<std::int32_t>(), tokens, batch.shape.seq_len, -1});
+  return further;
+}
+
+void DeepSeek::train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) {
+  double* other = other_losses_.ptr<double>();
+  const BackwardStep step{batch.shape, gradient_scale, other};
+  const std::int64_t tokens = batch.shape.tokens();
+  auto phase = run.phase("forward");
+  if (!accumulate) begin_step(run);
+  std::vector<DeepSeekBlock::Saved> saved(blocks_.size());
+  Residual stream{ends_.embed(run, batch.inputs, tokens), {}};
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    stream = blocks_[i].forward(run, batch.shape, cos_sin(), std::move(stream), load_of(i), &saved[i]);
+  }
+  std::vector<VocabularyLayers::Final> ends;
+  ends.push_back(ends_.finish(run, std::move(stream)));
+  std::vector<Further> further;
+  Batch shifted = batch;
+  for (std::size_t i = 0; i < depths(); ++i) {
+    Further& next = further.emplace_back(shift(run, shifted));
+    shifted.inputs = next.inputs.ptr<std::int32_t>();
+    shifted.targets = next.targets.ptr<std::int32_t>();
+    stream = modules_[i].forward(run, batch.shape, cos_sin(), ends[i].x.tensor(),
+                                 ends_.embed(run, shifted.inputs, tokens), load_of(blocks_.size() + i), next.saved);
+    ends.push_back(ends_.finish(run, std::move(stream)));
+  }
+
+  phase.next("head and loss");
+  Buffer dnormed =
+      ends_.loss_and_gradient(run, std::move(ends[0].normed), batch.targets, gradient_scale, accumulate, loss_sum);
+  const float share = gradient_scale / static_cast<float>(std::max<std::size_t>(depths(), 1));
+  for (std::size_t i = 0; i < depths(); ++i) {
+    further[i].dnormed =
+        ends_.loss_and_gradient(run, std::move(ends[i + 1].normed), further[i].targets.ptr<std::int32_t>(),
+                                share * config_.mtp_weight, true, other == nullptr ? nullptr : other + 1);
+  }
+
+  phase.next("backward");
+  const bool embeds_further = depths() > 0;  // the table's gradient then begins before the blocks' backward
+  if (!accumulate && embeds_further) ends_.begin_embedding_gradients(run);
+  Buffer dstream;  // of the stream that the next depth has read
+  for (std::size_t i = depths(); i-- > 0;) {
+    ResidualGradient gradient = ends_.finish_backward(run, std::move(further[i].dnormed), std::move(ends[i + 1]),
+                                                      std::move(dstream), modules_[i].last());
+    PredictionModule::Gradients gradients = modules_[i].backward(
+        run, step, cos_sin(), std::move(gradient), ends[i].x.tensor(), std::move(further[i].saved), accumulate);
+    ends_.embedding_backward(run, further[i].inputs.ptr<std::int32_t>(), gradients.dembedded.tensor());
+    dstream = std::move(gradients.dstream);
+    further.pop_back();
+  }
+  ResidualGradient gradient =
+      ends_.finish_backward(run, std::move(dnormed), std::move(ends[0]), std::move(dstream), blocks_.back().last());
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    const Linear* below = i > 0 ? blocks_[i - 1].last() : nullptr;
+    gradient = blocks_[i].backward(run, step, cos_sin(), std::move(gradient), std::move(saved[i]), below, accumulate);
+  }
+  if (!accumulate && !embeds_further) ends_.begin_embedding_gradients(run);
+  ends_.embedding_backward(run, batch.inputs, gradient.values.tensor());
+}
+
+void DeepSeek::validate(ops::Executor& run, const Batch& batch, double* loss_sum) const {
+  Residual stream{ends_.embed(run, batch.inputs, batch.shape.tokens()), {}};
+  for (const DeepSeekBlock& block : blocks_) {
+    stream = block.forward(run, batch.shape, cos_sin(), std::move(stream), load_of(blocks_.size() + depths()), nullptr);
+  }
+  const VocabularyLayers::Final end = ends_.finish(run, std::move(stream));
+  ends_.loss(run, end.normed.tensor(), batch.targets, loss_sum);
+}
+
+}  // namespace octet

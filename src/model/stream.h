@@ -1,0 +1,33 @@
+// What flows through a model: micro-batches of tokens, and the residual stream between its blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "model/linear.h"
+
+namespace octet {
+
+/// Sizes of one micro-batch.
+struct BatchShape {
+  std::int64_t batch = 0;
+  std::int64_t seq_len = 0;
+  [[nodiscard]] std::int64_t tokens() const { return batch * seq_len; }
+};
+
+/// Tokens and targets of one micro-batch, [T] each, in device memory.
+struct Batch {
+  BatchShape shape;
+  const std::int32_t* inputs = nullptr;
+  const std::int32_t* targets = nullptr;
+};
+
+/// The residual stream between blocks: x [T, D] plus a delta [T, D] that the next norm adds on its way.
+struct Residual {
+  Buffer x;
+  Buffer delta;  ///< empty at the first block
+};
+
+/// The gradient of the residual stream [T, D], with what the layer below wants beside it.
+using ResidualGradient = LinearOperand;
+
+}  // namespace octet
