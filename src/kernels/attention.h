@@ -152,13 +152,45 @@ OCTET_DEVICE void clear(Tile (&tiles)[N]) {
   }
 }
 
+/// A block's owned rows, of which each warp takes its sixteen as left factors: from registers that hold them, or from
+/// shared memory each time.
+template <int Dim>
+struct OwnedRows {
+  static constexpr bool kHeld = holds_owned_rows(kSharedBytes);
+  static constexpr int kSteps = SharedRows<Dim>::kSteps;
+  /// Of shared memory that stay theirs.
+  static constexpr int kElements = kHeld ? 0 : SharedRows<Dim>::elements(kOwnedRows);
+  SharedRows<Dim> rows;
+  LeftFactor held[kHeld ? kSteps : 1];
+
+  /// Rows [begin, begin + kOwnedRows) of a head, as SharedRows fetches them; there after finish_copies() and a barrier.
+  OCTET_DEVICE void fetch(const bf16* x, Index stride, int begin, int end, int dim) {
+    rows.template fetch<kOwnedRows>(x, stride, begin, end, dim);
+    if constexpr (kHeld) {
+      finish_copies();
+      sync_block();
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) held[step] = rows.left(16 * warp_index(), step);
+      sync_block();  // shared memory is free again
+    }
+  }
+
+  OCTET_DEVICE LeftFactor left(int step) const {
+    if constexpr (kHeld) {
+      return held[step];
+    } else {
+      return rows.left(16 * warp_index(), step);
+    }
+  }
+};
+
 /// products [16, 16 N] = the warp's sixteen rows of `owned` times the first 16 N rows of `streamed`.
 template <int Dim, int N>
-OCTET_DEVICE void multiply_rows(Tile (&products)[N], const SharedRows<Dim>& owned, const SharedRows<Dim>& streamed) {
+OCTET_DEVICE void multiply_rows(Tile (&products)[N], const OwnedRows<Dim>& owned, const SharedRows<Dim>& streamed) {
   clear(products);
 #pragma unroll
   for (int step = 0; step < SharedRows<Dim>::kSteps; ++step) {
-    const LeftFactor a = owned.left(16 * warp_index(), step);
+    const LeftFactor a = owned.left(step);
 #pragma unroll
     for (int n = 0; n < N; ++n) multiply_add(products[n], a, streamed.right(16 * n, step));
   }
@@ -201,6 +233,18 @@ OCTET_DEVICE void store_sums(Tile (&sums)[M], const float (&factors)[Tile::kRows
     }
     store_tiles(rows.first + 16 * warp_index() * SharedRows<Dim>::kPitch + 16 * m, SharedRows<Dim>::kPitch, tiles);
   }
+}
+
+/// Sums, times a factor for each of the thread's rows, by way of shared memory, whose contents are used up, to columns
+/// [0, cols) of rows [begin, end) of a head.
+template <int Dim, int M>
+OCTET_DEVICE void write_sums(bf16* shared, Tile (&sums)[M], const float (&factors)[Tile::kRows], bf16* x, Index stride,
+                             int begin, int end, int cols) {
+  const SharedRows<Dim> rows{shared};
+  sync_block();
+  store_sums(sums, factors, rows);
+  sync_block();
+  rows.write(x, stride, begin, end, cols);
 }
 
 /// Blocks of owned rows in a sequence.

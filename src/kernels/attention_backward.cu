@@ -62,6 +62,17 @@ struct RowPair {
   }
 };
 
+/// The pair that a block owns.
+template <int HeadDim, int ValueDim>
+struct OwnedPair {
+  static constexpr int kElements = OwnedRows<HeadDim>::kElements + OwnedRows<ValueDim>::kElements;
+  OwnedRows<HeadDim> first;
+  OwnedRows<ValueDim> second;
+
+  explicit OCTET_DEVICE OwnedPair(bf16* shared)
+      : first{{shared}, {}}, second{{shared + OwnedRows<HeadDim>::kElements}, {}} {}
+};
+
 struct Statistics {
   float lse, delta;
 };
@@ -128,10 +139,10 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
   const HeadPlace place(sizes, sequence, first_head);
 
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
-  const Rows owned(shared, kOwnedRows);
-  shared += Rows::elements(kOwnedRows);
-  const auto streamed = [&](int step) { return Rows(shared + step % 2 * Rows::elements(kRows), kRows); };
-  auto* statistics = reinterpret_cast<float*>(shared + 2 * Rows::elements(kRows));  // [2][lse, delta][kRows]
+  OwnedPair<HeadDim, ValueDim> owned(shared);
+  bf16* stream_place = shared + owned.kElements;
+  const auto streamed = [&](int step) { return Rows(stream_place + step % 2 * Rows::elements(kRows), kRows); };
+  auto* statistics = reinterpret_cast<float*>(stream_place + 2 * Rows::elements(kRows));  // [2][lse, delta][kRows]
 
   const bool has_statistic = thread_index() < 2 * kRows;
   static_assert(2 * kRows <= kAttentionThreads);
@@ -155,10 +166,8 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     streamed(step).template end_fetch<kRows>(next);
     if (has_statistic) next_statistic.end(0, own_statistic(step));
   };
-  owned.first.template fetch<kOwnedRows>(a.qkv + place.key(sizes), sizes.qkv_stride, first_key, seq_len,
-                                         sizes.head_dim);
-  owned.second.template fetch<kOwnedRows>(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len,
-                                          sizes.value_dim);
+  owned.first.fetch(a.qkv + place.key(sizes), sizes.qkv_stride, first_key, seq_len, sizes.head_dim);
+  owned.second.fetch(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len, sizes.value_dim);
   begin_fetch(0);
   end_fetch(0);
 
@@ -197,20 +206,17 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     if (step + 1 < steps) end_fetch(step + 1);
   }
 
-  sync_block();
-  float factors[Tile::kRows];
-  fill(factors, sizes.scale);
-  store_sums(dk, factors, owned.first);
-  fill(factors, 1.0F);
-  store_sums(dv, factors, owned.second);
-  sync_block();
-  const auto write = [&](const auto& sums, Index of_head, int dim, int part_cols) {
-    const int first_col = part * part_cols;
-    const int cols = dim - first_col < part_cols ? dim - first_col : part_cols;
-    sums.write(a.dqkv + of_head + first_col, sizes.qkv_stride, first_key, seq_len, cols);
+  const auto cols = [&](int dim, int of_part) {
+    const int rest = dim - part * of_part;
+    return rest < of_part ? rest : of_part;
   };
-  write(owned.first, place.key(sizes), sizes.head_dim, kKeyCols);
-  write(owned.second, place.value(sizes), sizes.value_dim, kValueCols);
+  float factors[Tile::kRows];
+  fill(factors, sizes.scale);  // which ds lacks
+  write_sums<HeadDim>(shared, dk, factors, a.dqkv + place.key(sizes) + part * kKeyCols, sizes.qkv_stride, first_key,
+                      seq_len, cols(sizes.head_dim, kKeyCols));
+  fill(factors, 1.0F);
+  write_sums<ValueDim>(shared, dv, factors, a.dqkv + place.value(sizes) + part * kValueCols, sizes.qkv_stride,
+                       first_key, seq_len, cols(sizes.value_dim, kValueCols));
 }
 
 /// dq of 64 queries of one head, over the keys in order. The last queries come first, as they see the most keys.
@@ -227,9 +233,9 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
   const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
 
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
-  const Rows owned(shared, kOwnedRows);
-  shared += Rows::elements(kOwnedRows);
-  const auto streamed = [&](int step) { return Rows(shared + step % 2 * Rows::elements(kRows), kRows); };
+  OwnedPair<HeadDim, ValueDim> owned(shared);
+  bf16* stream_place = shared + owned.kElements;
+  const auto streamed = [&](int step) { return Rows(stream_place + step % 2 * Rows::elements(kRows), kRows); };
 
   typename Rows::template Fetch<kRows> next;
   const auto begin_fetch = [&](int step) {
@@ -240,10 +246,8 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
                                           seq_len, sizes.value_dim);
   };
   const auto end_fetch = [&](int step) { streamed(step).template end_fetch<kRows>(next); };
-  owned.first.template fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len,
-                                         sizes.head_dim);
-  owned.second.template fetch<kOwnedRows>(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len,
-                                          sizes.value_dim);
+  owned.first.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
+  owned.second.fetch(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len, sizes.value_dim);
   begin_fetch(0);
   end_fetch(0);
   Statistics of_rows[Tile::kRows];
@@ -279,12 +283,10 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
     if (step + 1 < steps) end_fetch(step + 1);
   }
 
-  sync_block();
   float factors[Tile::kRows];
-  fill(factors, sizes.scale);
-  store_sums(dq, factors, owned.first);
-  sync_block();
-  owned.first.write(a.dqkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
+  fill(factors, sizes.scale);  // which ds lacks
+  write_sums<HeadDim>(shared, dq, factors, a.dqkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len,
+                      sizes.head_dim);
 }
 
 }  // namespace

@@ -96,12 +96,11 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
   const bf16* keys_of_head = a.qkv + place.key(sizes);
   const bf16* values_of_head = a.qkv + place.value(sizes);
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
-  const SharedRows<HeadDim> queries{shared};
-  const SharedRows<HeadDim> keys{queries.first + SharedRows<HeadDim>::elements(kOwnedRows)};
+  OwnedRows<HeadDim> queries{{shared}, {}};
+  const SharedRows<HeadDim> keys{shared + OwnedRows<HeadDim>::kElements};
   const SharedRows<ValueDim> values{keys.first + SharedRows<HeadDim>::elements(kKeys)};
 
-  queries.template fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len,
-                                     sizes.head_dim);
+  queries.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
   keys.template fetch<kKeys>(keys_of_head, sizes.qkv_stride, 0, seq_len, sizes.head_dim);
   Tile out[ValueDim / 16];
   clear(out);
@@ -147,11 +146,9 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
       a.lse[place.rows(sizes) + query] = (softmax.largest[of] + log2f(softmax.total[of])) * kLn2;
     }
   }
-  static_assert(ValueDim <= HeadDim, "results take the place of queries, which all are done with");
-  const SharedRows<ValueDim> owned_out{shared};
-  store_sums(out, inverse, owned_out);
-  sync_block();
-  owned_out.write(a.out + place.out(sizes), sizes.out_stride, first_query, seq_len, sizes.value_dim);
+  static_assert(ValueDim <= HeadDim, "results have room where queries had");
+  write_sums<ValueDim>(shared, out, inverse, a.out + place.out(sizes), sizes.out_stride, first_query, seq_len,
+                       sizes.value_dim);
 }
 
 }  // namespace

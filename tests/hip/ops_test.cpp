@@ -31,7 +31,7 @@ TEST_P(HipOps, AgreeWithTheOracle) {
     EXPECT_GT(op.at("cases"), 0) << op;
   }
   const std::set<std::string> kernels = launched(path("counts"));
-  for (const char* heads : {"_32_32", "_64_64", "_128_128", "_192_128"}) {
+  for (const char* heads : {"_32_32", "_64_64", "_128_128", "_192_128", "_256_256"}) {
     for (const char* kernel : {"attention_forward", "attention_backward_keys", "attention_backward_queries"}) {
       EXPECT_EQ(kernels.count(std::string(kernel) + heads), 1U) << kernel << heads << " is tested by no case";
     }

@@ -113,12 +113,12 @@ Index plain_blocks(const AttentionShape& shape, Index heads) {
 void run_own_forward(const Device& device, const AttentionForward& op) {
   const AttentionShape& shape = op.shape;
   const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, sizes_of(shape, op.scale)};
-  const AttentionTiles tiles = tiles_of(shape);
-  const int bytes = kernels::forward_shared_bytes(tiles, block_memory(device));
-  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out) || bytes > block_memory(device)) {
+  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out)) {
     const LaunchShape launch = launch_shape(device, plain_blocks(shape, shape.heads), 1, 0);
     return gpu(device).launch("attention_forward_plain", launch, arguments);
   }
+  const AttentionTiles tiles = tiles_of(shape);
+  const int bytes = kernels::forward_shared_bytes(tiles, block_memory(device));
   const LaunchShape launch = launch_shape(device, tiled_blocks(shape, shape.heads), 1, bytes);
   gpu(device).launch(instance("attention_forward", tiles), launch, arguments);
 }
@@ -126,10 +126,7 @@ void run_own_forward(const Device& device, const AttentionForward& op) {
 /// Launches that need delta, the scratch of own kernels: f32 [B, H, S].
 void run_own_backward(const Device& device, const AttentionBackward& op, float* delta) {
   const AttentionShape& shape = op.shape;
-  const AttentionTiles tiles = tiles_of(shape);
-  const int bytes = kernels::backward_shared_bytes(tiles, block_memory(device));
-  const bool tiled =
-      has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv) && bytes <= block_memory(device);
+  const bool tiled = has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv);
   const kernels::AttentionBackward arguments{op.qkv, op.out, op.dout, op.lse, delta, op.dqkv, sizes_of(shape, op.scale),
                                              tiled};
   const Index warp_size = gpu(device).driver().facts().warp_size;
@@ -145,6 +142,8 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
                        arguments);
     return;
   }
+  const AttentionTiles tiles = tiles_of(shape);
+  const int bytes = kernels::backward_shared_bytes(tiles, block_memory(device));
   gpu(device).launch(instance("attention_backward_keys", tiles),
                      launch_shape(device, tiled_blocks(shape, shape.kv_heads), tiles.key_parts, bytes), arguments);
   gpu(device).launch(instance("attention_backward_queries", tiles),
