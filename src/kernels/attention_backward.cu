@@ -39,11 +39,38 @@ OCTET_DEVICE void attention_delta(const AttentionBackward& a) {
 }
 
 /// Two sides' rows [0, rows) in shared memory: keys and values, or queries and dout.
-template <int Dim>
+template <int HeadDim, int ValueDim>
 struct RowPair {
-  SharedRows<Dim> first, second;
+  SharedRows<HeadDim> first;
+  SharedRows<ValueDim> second;
 
-  OCTET_DEVICE RowPair(bf16* shared, int rows) : first{shared}, second{shared + SharedRows<Dim>::elements(rows)} {}
+  static constexpr int elements(int rows) {
+    return SharedRows<HeadDim>::elements(rows) + SharedRows<ValueDim>::elements(rows);
+  }
+
+  OCTET_DEVICE RowPair(bf16* shared, int rows) : first{shared}, second{shared + SharedRows<HeadDim>::elements(rows)} {}
+
+  template <int Rows>
+  struct Fetch {
+    typename SharedRows<HeadDim>::template Fetch<Rows> first;
+    typename SharedRows<ValueDim>::template Fetch<Rows> second;
+  };
+  template <int Rows>
+  OCTET_DEVICE void end_fetch(const Fetch<Rows>& fetch) const {
+    first.template end_fetch<Rows>(fetch.first);
+    second.template end_fetch<Rows>(fetch.second);
+  }
+};
+
+/// The pair that a block owns.
+template <int HeadDim, int ValueDim>
+struct OwnedPair {
+  static constexpr int kElements = OwnedRows<HeadDim>::kElements + OwnedRows<ValueDim>::kElements;
+  OwnedRows<HeadDim> first;
+  OwnedRows<ValueDim> second;
+
+  explicit OCTET_DEVICE OwnedPair(bf16* shared)
+      : first{{shared}, {}}, second{{shared + OwnedRows<HeadDim>::kElements}, {}} {}
 };
 
 struct Statistics {
@@ -92,51 +119,60 @@ OCTET_DEVICE void fill(float (&factors)[Tile::kRows], float factor) {
 
 /// dk and dv of 64 keys of one key/value head: the query heads that read it one after the other, and the queries of
 /// each in order. Early keys come first, as the most queries see them.
-template <int Dim>
+template <int HeadDim, int ValueDim>
 OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
-  constexpr int kRows = backward_streamed_rows(Dim, kSharedBytes);
+  constexpr AttentionTiles kInstance = attention_tiles(HeadDim, ValueDim);
+  constexpr int kRows = streamed_rows(kInstance, kSharedBytes).backward;
   constexpr int kTiles = kRows / 16;
-  constexpr int kCols = summed_cols(Dim);
+  constexpr int kKeyCols = HeadDim / kInstance.key_parts;
+  constexpr int kValueCols = ValueDim / kInstance.key_parts;
+  using Rows = RowPair<HeadDim, ValueDim>;
   const AttentionSizes& sizes = a.sizes;
   const int blocks = owned_blocks(sizes);
   const int seq_len = sizes.seq_len;
-  const int dim = sizes.head_dim;
   const int first_key = block_index() % blocks * kOwnedRows;
   const int group = sizes.heads / sizes.kv_heads;
   const int sequence = block_index() / blocks / sizes.kv_heads;
   const int first_head = block_index() / blocks % sizes.kv_heads * group;
-  const int first_col = block_index_y() * kCols;
+  const int part = block_index_y();
   const int stream = (seq_len - first_key + kRows - 1) / kRows;  // fetches a head, from the first query that sees a key
   const HeadPlace place(sizes, sequence, first_head);
 
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
-  const RowPair<Dim> owned(shared, kOwnedRows);
-  shared += 2 * SharedRows<Dim>::elements(kOwnedRows);
-  const auto streamed = [&](int step) {
-    return RowPair<Dim>(shared + step % 2 * 2 * SharedRows<Dim>::elements(kRows), kRows);
-  };
-  auto* statistics = reinterpret_cast<float*>(shared + 4 * SharedRows<Dim>::elements(kRows));  // [2][lse, delta][kRows]
+  OwnedPair<HeadDim, ValueDim> owned(shared);
+  bf16* stream_place = shared + owned.kElements;
+  const auto streamed = [&](int step) { return Rows(stream_place + step % 2 * Rows::elements(kRows), kRows); };
+  auto* statistics = reinterpret_cast<float*>(stream_place + 2 * Rows::elements(kRows));  // [2][lse, delta][kRows]
 
+  const bool has_statistic = thread_index() < 2 * kRows;
+  static_assert(2 * kRows <= kAttentionThreads);
+  const auto own_statistic = [&](int step) { return statistics + step % 2 * 2 * kRows + thread_index(); };
+  typename Rows::template Fetch<kRows> next;
+  Copies<4, 1> next_statistic;
   const auto begin_fetch = [&](int step) {
     const HeadPlace head(sizes, sequence, first_head + step / stream);
     const int query = first_key + step % stream * kRows;
-    const RowPair<Dim> to = streamed(step);
-    to.first.template begin_fetch<kRows>(a.qkv + head.query(sizes), sizes.qkv_stride, query, seq_len, dim);
-    to.second.template begin_fetch<kRows>(a.dout + head.out(sizes), sizes.out_stride, query, seq_len, sizes.value_dim);
-    static_assert(2 * kRows <= kAttentionThreads);
-    if (thread_index() < 2 * kRows) {
-      const int row = query + thread_index() % kRows;
-      const float* from = (thread_index() < kRows ? a.lse : a.delta) + head.rows(sizes) + row;
-      begin_copy<4>(statistics + step % 2 * 2 * kRows + thread_index(), from, row < seq_len);
-    }
+    const Rows to = streamed(step);
+    to.first.template begin_fetch<kRows>(next.first, a.qkv + head.query(sizes), sizes.qkv_stride, query, seq_len,
+                                         sizes.head_dim);
+    to.second.template begin_fetch<kRows>(next.second, a.dout + head.out(sizes), sizes.out_stride, query, seq_len,
+                                          sizes.value_dim);
+    if (!has_statistic) return;
+    const int row = query + thread_index() % kRows;
+    const float* from = (thread_index() < kRows ? a.lse : a.delta) + head.rows(sizes) + row;
+    next_statistic.begin(0, own_statistic(step), from, row < seq_len);
   };
-  owned.first.template begin_fetch<kOwnedRows>(a.qkv + place.key(sizes), sizes.qkv_stride, first_key, seq_len, dim);
-  owned.second.template begin_fetch<kOwnedRows>(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len,
-                                                sizes.value_dim);
+  const auto end_fetch = [&](int step) {
+    streamed(step).template end_fetch<kRows>(next);
+    if (has_statistic) next_statistic.end(0, own_statistic(step));
+  };
+  owned.first.fetch(a.qkv + place.key(sizes), sizes.qkv_stride, first_key, seq_len, sizes.head_dim);
+  owned.second.fetch(a.qkv + place.value(sizes), sizes.qkv_stride, first_key, seq_len, sizes.value_dim);
   begin_fetch(0);
+  end_fetch(0);
 
-  Tile dk[kCols / 16];
-  Tile dv[kCols / 16];
+  Tile dk[kKeyCols / 16];
+  Tile dv[kValueCols / 16];
   clear(dk);
   clear(dv);
   const int steps = group * stream;
@@ -144,7 +180,7 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     finish_copies();
     sync_block();  // this step's rows are there, and those of the step before are used up
     if (step + 1 < steps) begin_fetch(step + 1);
-    const RowPair<Dim> now = streamed(step);
+    const Rows now = streamed(step);
     const float* of_queries = statistics + step % 2 * 2 * kRows;
     const int first_query = first_key + step % stream * kRows;
     Tile scores[kTiles];  // [keys, queries]
@@ -164,54 +200,56 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
     }
     LeftFactor factors[kTiles];
     as_left(factors, scores);
-    add_weighted_rows(dv, factors, now.second, first_col / 16);
+    add_weighted_rows(dv, factors, now.second, part * (kValueCols / 16));
     as_left(factors, dp);
-    add_weighted_rows(dk, factors, now.first, first_col / 16);
+    add_weighted_rows(dk, factors, now.first, part * (kKeyCols / 16));
+    if (step + 1 < steps) end_fetch(step + 1);
   }
 
-  sync_block();
+  const auto cols = [&](int dim, int of_part) {
+    const int rest = dim - part * of_part;
+    return rest < of_part ? rest : of_part;
+  };
   float factors[Tile::kRows];
-  fill(factors, sizes.scale);
-  store_sums(dk, factors, owned.first);
+  fill(factors, sizes.scale);  // which ds lacks
+  write_sums<HeadDim>(shared, dk, factors, a.dqkv + place.key(sizes) + part * kKeyCols, sizes.qkv_stride, first_key,
+                      seq_len, cols(sizes.head_dim, kKeyCols));
   fill(factors, 1.0F);
-  store_sums(dv, factors, owned.second);
-  sync_block();
-  const auto cols = [&](int of_head) { return of_head - first_col < kCols ? of_head - first_col : kCols; };
-  owned.first.write(a.dqkv + place.key(sizes) + first_col, sizes.qkv_stride, first_key, seq_len, cols(dim));
-  owned.second.write(a.dqkv + place.value(sizes) + first_col, sizes.qkv_stride, first_key, seq_len,
-                     cols(sizes.value_dim));
+  write_sums<ValueDim>(shared, dv, factors, a.dqkv + place.value(sizes) + part * kValueCols, sizes.qkv_stride,
+                       first_key, seq_len, cols(sizes.value_dim, kValueCols));
 }
 
 /// dq of 64 queries of one head, over the keys in order. The last queries come first, as they see the most keys.
-template <int Dim>
+template <int HeadDim, int ValueDim>
 OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
-  constexpr int kRows = backward_streamed_rows(Dim, kSharedBytes);
+  constexpr int kRows = streamed_rows(attention_tiles(HeadDim, ValueDim), kSharedBytes).backward;
   constexpr int kTiles = kRows / 16;
+  using Rows = RowPair<HeadDim, ValueDim>;
   const AttentionSizes& sizes = a.sizes;
   const int blocks = owned_blocks(sizes);
   const int seq_len = sizes.seq_len;
-  const int dim = sizes.head_dim;
   const int first_query = (blocks - 1 - block_index() % blocks) * kOwnedRows;
   const int end_query = first_query + kOwnedRows < seq_len ? first_query + kOwnedRows : seq_len;
   const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
 
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
-  const RowPair<Dim> owned(shared, kOwnedRows);
-  shared += 2 * SharedRows<Dim>::elements(kOwnedRows);
-  const auto streamed = [&](int step) {
-    return RowPair<Dim>(shared + step % 2 * 2 * SharedRows<Dim>::elements(kRows), kRows);
-  };
+  OwnedPair<HeadDim, ValueDim> owned(shared);
+  bf16* stream_place = shared + owned.kElements;
+  const auto streamed = [&](int step) { return Rows(stream_place + step % 2 * Rows::elements(kRows), kRows); };
 
+  typename Rows::template Fetch<kRows> next;
   const auto begin_fetch = [&](int step) {
-    const RowPair<Dim> to = streamed(step);
-    to.first.template begin_fetch<kRows>(a.qkv + place.key(sizes), sizes.qkv_stride, step * kRows, seq_len, dim);
-    to.second.template begin_fetch<kRows>(a.qkv + place.value(sizes), sizes.qkv_stride, step * kRows, seq_len,
-                                          sizes.value_dim);
+    const Rows to = streamed(step);
+    to.first.template begin_fetch<kRows>(next.first, a.qkv + place.key(sizes), sizes.qkv_stride, step * kRows, seq_len,
+                                         sizes.head_dim);
+    to.second.template begin_fetch<kRows>(next.second, a.qkv + place.value(sizes), sizes.qkv_stride, step * kRows,
+                                          seq_len, sizes.value_dim);
   };
-  owned.first.template begin_fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, dim);
-  owned.second.template begin_fetch<kOwnedRows>(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len,
-                                                sizes.value_dim);
+  const auto end_fetch = [&](int step) { streamed(step).template end_fetch<kRows>(next); };
+  owned.first.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
+  owned.second.fetch(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len, sizes.value_dim);
   begin_fetch(0);
+  end_fetch(0);
   Statistics of_rows[Tile::kRows];
 #pragma unroll
   for (int of = 0; of < Tile::kRows; ++of) {
@@ -220,14 +258,14 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
     of_rows[of] = query < seq_len ? Statistics{a.lse[at], a.delta[at]} : Statistics{0, 0};
   }
 
-  Tile dq[Dim / 16];
+  Tile dq[HeadDim / 16];
   clear(dq);
   const int steps = (end_query + kRows - 1) / kRows;
   for (int step = 0; step < steps; ++step) {
     finish_copies();
     sync_block();  // this step's rows are there, and those of the step before are used up
     if (step + 1 < steps) begin_fetch(step + 1);
-    const RowPair<Dim> now = streamed(step);
+    const Rows now = streamed(step);
     Tile scores[kTiles];  // [queries, keys]
     Tile dp[kTiles];
     multiply_rows(scores, owned.first, now.first);
@@ -242,19 +280,18 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
     LeftFactor factors[kTiles];
     as_left(factors, dp);
     add_weighted_rows(dq, factors, now.first, 0);
+    if (step + 1 < steps) end_fetch(step + 1);
   }
 
-  sync_block();
   float factors[Tile::kRows];
-  fill(factors, sizes.scale);
-  store_sums(dq, factors, owned.first);
-  sync_block();
-  owned.first.write(a.dqkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, dim);
+  fill(factors, sizes.scale);  // which ds lacks
+  write_sums<HeadDim>(shared, dq, factors, a.dqkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len,
+                      sizes.head_dim);
 }
 
 }  // namespace
 }  // namespace octet::kernels
 
 OCTET_SIMPLE_KERNEL(octet::kernels::kAttentionThreads, attention_delta, AttentionBackward, attention_delta)
-OCTET_ATTENTION_KERNELS(attention_backward_keys, AttentionBackward, attention_backward_keys, 2, 1)
-OCTET_ATTENTION_KERNELS(attention_backward_queries, AttentionBackward, attention_backward_queries, 3, 1)
+OCTET_ATTENTION_KERNELS(attention_backward_keys, AttentionBackward, attention_backward_keys, 2, 1, 1)
+OCTET_ATTENTION_KERNELS(attention_backward_queries, AttentionBackward, attention_backward_queries, 3, 2, 1)

@@ -1,11 +1,9 @@
-// Attention forward on the matrix units: scores, softmax and weighted values of 64 queries while 64 keys at a time go
-// by. 2 (q) + 2 (k) + 2 (v) + 2 (out) bytes an element; keys and values are read again for each 64 queries, from L2.
+// Attention forward on the matrix units: scores, softmax and weighted values of 64 queries while keys and values go by.
+// 2 (q) + 2 (k) + 2 (v) + 2 (out) bytes an element; keys and values are read again for each 64 queries, from L2.
 #include "kernels/attention.h"
 
 namespace octet::kernels {
 namespace {
-
-constexpr int kStreamedKeys = forward_streamed_rows();
 
 /// What a thread knows of the softmax of its rows, in powers of two.
 struct RunningSoftmax {
@@ -73,67 +71,69 @@ OCTET_DEVICE void scale_scores(Tile (&scores)[N], float factor) {
   }
 }
 
-/// Keys behind the query do not count, where both blocks begin at the same token.
+/// Keys behind the query do not count. The tiles' first key lies `ahead` of the block's first query, or behind it.
 template <int N>
-OCTET_DEVICE void mask_diagonal(Tile (&scores)[N]) {
+OCTET_DEVICE void mask_diagonal(Tile (&scores)[N], int ahead) {
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll
     for (int i = 0; i < Tile::kElements; ++i) {
-      if (16 * n + Tile::col(i) > 16 * warp_index() + Tile::row(Tile::row_of(i))) scores[n].x[i] = -INFINITY;
+      if (ahead + 16 * n + Tile::col(i) > 16 * warp_index() + Tile::row(Tile::row_of(i))) scores[n].x[i] = -INFINITY;
     }
   }
 }
 
 /// Block b takes a head's last 64 queries first, as they see the most keys.
-template <int Dim>
+template <int HeadDim, int ValueDim>
 OCTET_DEVICE void attention_forward(const AttentionForward& a) {
-  static_assert(kStreamedKeys == kOwnedRows, "the last block of keys is the one on the diagonal");
+  constexpr int kKeys = streamed_rows(attention_tiles(HeadDim, ValueDim), kSharedBytes).forward;
   const AttentionSizes& sizes = a.sizes;
   const int blocks = owned_blocks(sizes);
-  const int last = blocks - 1 - block_index() % blocks;  // block of queries, and the last block of keys that they see
+  const int first_query = (blocks - 1 - block_index() % blocks) * kOwnedRows;
   const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
   const int seq_len = sizes.seq_len;
-  const int dim = sizes.head_dim;
+  const int end_query = first_query + kOwnedRows < seq_len ? first_query + kOwnedRows : seq_len;
   const bf16* keys_of_head = a.qkv + place.key(sizes);
   const bf16* values_of_head = a.qkv + place.value(sizes);
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
-  const SharedRows<Dim> queries{shared};
-  const SharedRows<Dim> keys{shared + SharedRows<Dim>::elements(kOwnedRows)};
-  const SharedRows<Dim> values{shared + 2 * SharedRows<Dim>::elements(kOwnedRows)};
+  OwnedRows<HeadDim> queries{{shared}, {}};
+  const SharedRows<HeadDim> keys{shared + OwnedRows<HeadDim>::kElements};
+  const SharedRows<ValueDim> values{keys.first + SharedRows<HeadDim>::elements(kKeys)};
 
-  queries.template begin_fetch<kOwnedRows>(a.qkv + place.query(sizes), sizes.qkv_stride, last * kOwnedRows, seq_len,
-                                           dim);
-  keys.template begin_fetch<kStreamedKeys>(keys_of_head, sizes.qkv_stride, 0, seq_len, dim);
-  Tile out[Dim / 16];
+  queries.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
+  keys.template fetch<kKeys>(keys_of_head, sizes.qkv_stride, 0, seq_len, sizes.head_dim);
+  Tile out[ValueDim / 16];
   clear(out);
   RunningSoftmax softmax;
-  for (int block = 0; block <= last; ++block) {
+  for (int key = 0; key < end_query; key += kKeys) {
     finish_copies();
     sync_block();  // keys are there, and the values before are used up
-    values.template begin_fetch<kStreamedKeys>(values_of_head, sizes.qkv_stride, block * kStreamedKeys, seq_len,
-                                               sizes.value_dim);
-    Tile scores[kStreamedKeys / 16];
+    typename SharedRows<ValueDim>::template Fetch<kKeys> new_values;
+    values.template begin_fetch<kKeys>(new_values, values_of_head, sizes.qkv_stride, key, seq_len, sizes.value_dim);
+    Tile scores[kKeys / 16];
     multiply_rows(scores, queries, keys);
     scale_scores(scores, sizes.scale * kLog2E);
-    if (block == last) mask_diagonal(scores);
+    if (key + kKeys > first_query) mask_diagonal(scores, key - first_query);
     float shrink[Tile::kRows];
     softmax.add(scores, shrink);
 #pragma unroll
-    for (int m = 0; m < Dim / 16; ++m) {
+    for (int m = 0; m < ValueDim / 16; ++m) {
 #pragma unroll
       for (int i = 0; i < Tile::kElements; ++i) out[m].x[i] *= shrink[Tile::row_of(i)];
     }
+    values.template end_fetch<kKeys>(new_values);
     finish_copies();
     sync_block();  // values are there, and the keys are used up
-    if (block < last) {
-      keys.template begin_fetch<kStreamedKeys>(keys_of_head, sizes.qkv_stride, (block + 1) * kStreamedKeys, seq_len,
-                                               dim);
+    const bool more = key + kKeys < end_query;
+    typename SharedRows<HeadDim>::template Fetch<kKeys> next_keys;
+    if (more) {
+      keys.template begin_fetch<kKeys>(next_keys, keys_of_head, sizes.qkv_stride, key + kKeys, seq_len, sizes.head_dim);
     }
-    LeftFactor probabilities[kStreamedKeys / 16];
+    LeftFactor probabilities[kKeys / 16];
 #pragma unroll
-    for (int n = 0; n < kStreamedKeys / 16; ++n) probabilities[n] = as_left(scores[n]);
+    for (int n = 0; n < kKeys / 16; ++n) probabilities[n] = as_left(scores[n]);
     add_weighted_rows(out, probabilities, values, 0);
+    if (more) keys.template end_fetch<kKeys>(next_keys);
   }
 
   softmax.finish();
@@ -141,17 +141,17 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
 #pragma unroll
   for (int of = 0; of < Tile::kRows; ++of) {
     inverse[of] = 1.0F / softmax.total[of];
-    const int query = last * kOwnedRows + 16 * warp_index() + Tile::row(of);
+    const int query = first_query + 16 * warp_index() + Tile::row(of);
     if ((thread_index() & (Tile::kEndRowMask - Tile::kFirstRowMask)) == 0 && query < seq_len) {
       a.lse[place.rows(sizes) + query] = (softmax.largest[of] + log2f(softmax.total[of])) * kLn2;
     }
   }
-  store_sums(out, inverse, queries);  // a warp's rows of queries are read by that warp alone
-  sync_block();
-  queries.write(a.out + place.out(sizes), sizes.out_stride, last * kOwnedRows, seq_len, sizes.value_dim);
+  static_assert(ValueDim <= HeadDim, "results have room where queries had");
+  write_sums<ValueDim>(shared, out, inverse, a.out + place.out(sizes), sizes.out_stride, first_query, seq_len,
+                       sizes.value_dim);
 }
 
 }  // namespace
 }  // namespace octet::kernels
 
-OCTET_ATTENTION_KERNELS(attention_forward, AttentionForward, attention_forward, 3, 2)
+OCTET_ATTENTION_KERNELS(attention_forward, AttentionForward, attention_forward, 3, 3, 2)

@@ -36,8 +36,15 @@
 // end_copy_group()               copies that this thread began since the last one are a group
 // finish_older_copies<groups>()  the same as finish_copies() of all but the last `groups` groups
 // kCopiesRunBeside               whether the threads go on meanwhile
+// Copies<bytes, count>           of a thread, begun early and ended late, wherever they run meanwhile: begin(i, shared,
+//                                from, there), and end(i, shared) before finish_copies(). Rows of shared memory lie as
+//                                the matrix unit wants them, on CDNA at multiples of 8 bytes
+// load_shared_row<V>(shared)     16 bytes of such a row
 // LeftFactor, RightFactor, Tile  a warp's share of 16 x 16 factors and results: multiply_add, load_left, load_right,
-//                                load_transposed_right, as_left, store_tile; Tile says which element is where
+//                                as_left; Tile says which element is where
+// load_transposed_right(factors, shared, pitch)  of a few tiles side by side, kTransposedTiles or some of them. Columns
+//                                may be shared out among these tiles in any way: store_tiles(shared, pitch, tiles) puts
+//                                them back in order
 #pragma once
 
 #include <cstdint>

@@ -178,6 +178,20 @@ OCTET_DEVICE void finish_older_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
 
+template <int Bytes, int Count>
+struct Copies {
+  OCTET_DEVICE void begin(int /*i*/, void* shared, const void* from, bool there) {
+    begin_copy<Bytes>(shared, from, there);
+  }
+  OCTET_DEVICE void end(int /*i*/, void* /*shared*/) const {}
+};
+
+template <typename V>
+OCTET_DEVICE V load_shared_row(const void* shared) {
+  static_assert(sizeof(V) == 16);
+  return *static_cast<const V*>(shared);
+}
+
 // ---- the matrix unit ------------------------------------------------------------------------------------------------
 
 /// The factors of a product: sixteen rows by sixteen elements along the contraction, bf16, spread over a warp. They
@@ -241,16 +255,18 @@ OCTET_DEVICE RightFactor load_right(const bf16* shared, int pitch) {
   return b;
 }
 
+/// A tile at a time keeps the fewest registers.
+inline constexpr int kTransposedTiles = 1;
+
 /// From shared memory [16 along the contraction, 16 rows].
-OCTET_DEVICE RightFactor load_transposed_right(const bf16* shared, int pitch) {
+OCTET_DEVICE void load_transposed_right(RightFactor (&factors)[1], const bf16* shared, int pitch) {
   const int lane = thread_index() % kWarpSize;
   const std::uint32_t from = shared_address(shared + lane % 16 * pitch + lane / 16 * 8);
-  RightFactor b;
+  RightFactor& b = factors[0];
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(b.words[0]), "=r"(b.words[1]), "=r"(b.words[2]), "=r"(b.words[3])
                : "r"(from)
                : "memory");
-  return b;
 }
 
 /// Results, rounded to bf16, as the left factor of a product that contracts the tile's columns.
@@ -259,7 +275,8 @@ OCTET_DEVICE LeftFactor as_left(const Tile& d) {
 }
 
 /// Results, rounded to bf16, to shared memory [16, 16] whose rows are `pitch` elements apart.
-OCTET_DEVICE void store_tile(bf16* shared, int pitch, const Tile& d) {
+OCTET_DEVICE void store_tiles(bf16* shared, int pitch, const Tile (&tiles)[1]) {
+  const Tile& d = tiles[0];
 #pragma unroll
   for (int i = 0; i < Tile::kElements; i += 2) {
     *reinterpret_cast<std::uint32_t*>(shared + Tile::row(Tile::row_of(i)) * pitch + Tile::col(i)) =

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "fp8/bf16.h"
 #include "fp8/formats.h"
@@ -244,6 +245,36 @@ OCTET_DEVICE void begin_copy(void* shared, const void* from, bool there) {
     *static_cast<std::uint32_t*>(shared) = there ? *static_cast<const std::uint32_t*>(from) : 0U;
   }
 }
+
+/// Sixteen bytes of a row, which begins at a multiple of eight.
+using RowPiece __attribute__((aligned(8))) = Words4;
+
+template <typename V>
+OCTET_DEVICE V load_shared_row(const void* shared) {
+  static_assert(sizeof(V) == 16);
+  const Words4 piece = *static_cast<const RowPiece*>(shared);
+  return __builtin_bit_cast(V, piece);
+}
+
+/// Loads wait in registers for their stores.
+template <int Bytes, int Count>
+struct Copies {
+  static_assert(Bytes == 4 || Bytes == 16);
+  using Piece = std::conditional_t<Bytes == 16, Words4, std::uint32_t>;
+  Piece pieces[Count];
+
+  OCTET_DEVICE void begin(int i, void* /*shared*/, const void* from, bool there) {
+    pieces[i] = there ? *static_cast<const Piece*>(from) : Piece{};
+  }
+  OCTET_DEVICE void end(int i, void* shared) const {
+    if constexpr (Bytes == 16) {
+      *static_cast<RowPiece*>(shared) = pieces[i];
+    } else {
+      *static_cast<Piece*>(shared) = pieces[i];
+    }
+  }
+};
+
 OCTET_DEVICE void finish_copies() {}
 OCTET_DEVICE void end_copy_group() {}
 template <int Groups>
@@ -292,23 +323,53 @@ OCTET_DEVICE RightFactor load_right(const bf16* shared, int pitch) {
   return __builtin_bit_cast(RightFactor, load_factor(shared, pitch));
 }
 
-/// From shared memory [16 along the contraction, 16 rows].
-OCTET_DEVICE RightFactor load_transposed_right(const bf16* shared, int pitch) {
+/// Tiles side by side take turns at the columns: row r of the n-th of N is column N r + n. So a thread reads N
+/// neighbours at once, where a tile at a time would have it read single elements, and it has 4 N neighbours of the
+/// results.
+inline constexpr int kTransposedTiles = 4;
+
+/// From shared memory [16 along the contraction, 16 N rows].
+template <int N>
+OCTET_DEVICE void load_transposed_right(RightFactor (&factors)[N], const bf16* shared, int pitch) {
+  static_assert(N == 2 || N == 4);
+  using Neighbours = std::uint32_t __attribute__((ext_vector_type(N / 2)));
+  constexpr std::uint32_t kLowHalves = 0x05040100;
+  constexpr std::uint32_t kHighHalves = 0x07060302;
   const int lane = thread_index() % kWarpSize;
-  const bf16* from = shared + lane / 16 * 4 * pitch + lane % 16;
-  const auto pair = [&](int k) {
-    return from[k * pitch].bits | static_cast<std::uint32_t>(from[(k + 1) * pitch].bits) << 16;
-  };
-  return {{pair(0), pair(2)}};
+  const bf16* from = shared + lane / 16 * 4 * pitch + lane % 16 * N;
+  Neighbours rows[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k) rows[k] = *reinterpret_cast<const Neighbours*>(from + k * pitch);
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int w = 0; w < 2; ++w) {
+      factors[n].words[w] =
+          __builtin_amdgcn_perm(rows[2 * w + 1][n / 2], rows[2 * w][n / 2], n % 2 == 0 ? kLowHalves : kHighHalves);
+    }
+  }
 }
 
 OCTET_DEVICE LeftFactor as_left(const Tile& d) {
   return {{to_bf16x2(d.x[0], d.x[1]), to_bf16x2(d.x[2], d.x[3])}};
 }
 
-/// Results, rounded to bf16, to shared memory [16, 16] whose rows are `pitch` elements apart.
-OCTET_DEVICE void store_tile(bf16* shared, int pitch, const Tile& d) {
-  *reinterpret_cast<Words2*>(shared + Tile::row(0) * pitch + Tile::col(0)) = __builtin_bit_cast(Words2, as_left(d));
+/// Results, rounded to bf16, to shared memory [16, 16 N] whose rows are `pitch` elements apart.
+template <int N>
+OCTET_DEVICE void store_tiles(bf16* shared, int pitch, const Tile (&tiles)[N]) {
+  static_assert(N == 2 || N == 4);
+  bf16* to = shared + Tile::row(0) * pitch + Tile::col(0) * N;
+#pragma unroll
+  for (int i = 0; i < Tile::kElements; i += 8 / N) {  // eight neighbours
+    Words4 words;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const int n = 2 * w % N;
+      const int from = i + 2 * w / N;
+      words[w] = to_bf16x2(tiles[n].x[from], tiles[n + 1].x[from]);
+    }
+    *reinterpret_cast<RowPiece*>(to + i * N) = words;
+  }
 }
 
 }  // namespace octet::kernels

@@ -1,6 +1,7 @@
 // Attention: the vendor's library where the device has one that knows the shape, own kernels elsewhere.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 
@@ -14,6 +15,7 @@
 namespace octet::ops::gpu {
 namespace {
 
+using kernels::AttentionTiles;
 using octet::gpu::AttentionLibrary;
 
 /// Heads that are fetched 16 bytes at a time.
@@ -72,12 +74,13 @@ kernels::AttentionSizes sizes_of(const AttentionShape& shape, float scale) {
           scale};
 }
 
-/// The instance whose heads are long enough, the last for longer ones, which no instance takes: see
-/// kernels/attention.h.
-int instance(const AttentionShape& shape) {
-  constexpr std::array<int, 4> kInstances{32, 64, 128, kernels::kLongestHead};
-  const Index longest = std::max(shape.head_dim, shape.value_dim);
-  return *std::find_if(kInstances.begin(), kInstances.end() - 1, [&](int dim) { return longest <= dim; });
+/// The instance's kernel of that name: see kernels/attention.h.
+std::string instance(std::string_view kernel, const AttentionTiles& tiles) {
+  return fmt::format("{}_{}_{}", kernel, tiles.head_dim, tiles.value_dim);
+}
+
+AttentionTiles tiles_of(const AttentionShape& shape) {
+  return kernels::attention_tiles(static_cast<int>(shape.head_dim), static_cast<int>(shape.value_dim));
 }
 
 LaunchShape launch_shape(const Device& device, Index blocks, Index blocks_y, int shared_bytes) {
@@ -110,22 +113,20 @@ Index plain_blocks(const AttentionShape& shape, Index heads) {
 void run_own_forward(const Device& device, const AttentionForward& op) {
   const AttentionShape& shape = op.shape;
   const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, sizes_of(shape, op.scale)};
-  const int bytes = kernels::forward_shared_bytes(instance(shape));
-  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out) || bytes > block_memory(device)) {
+  if (!has_vectors(shape) || !all_aligned(op.qkv, op.out)) {
     const LaunchShape launch = launch_shape(device, plain_blocks(shape, shape.heads), 1, 0);
     return gpu(device).launch("attention_forward_plain", launch, arguments);
   }
+  const AttentionTiles tiles = tiles_of(shape);
+  const int bytes = kernels::forward_shared_bytes(tiles, block_memory(device));
   const LaunchShape launch = launch_shape(device, tiled_blocks(shape, shape.heads), 1, bytes);
-  gpu(device).launch("attention_forward_" + std::to_string(instance(shape)), launch, arguments);
+  gpu(device).launch(instance("attention_forward", tiles), launch, arguments);
 }
 
 /// Launches that need delta, the scratch of own kernels: f32 [B, H, S].
 void run_own_backward(const Device& device, const AttentionBackward& op, float* delta) {
   const AttentionShape& shape = op.shape;
-  const int dim = instance(shape);
-  const int bytes = kernels::backward_shared_bytes(dim, block_memory(device));
-  const bool tiled =
-      has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv) && bytes <= block_memory(device);
+  const bool tiled = has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv);
   const kernels::AttentionBackward arguments{op.qkv, op.out, op.dout, op.lse, delta, op.dqkv, sizes_of(shape, op.scale),
                                              tiled};
   const Index warp_size = gpu(device).driver().facts().warp_size;
@@ -141,11 +142,11 @@ void run_own_backward(const Device& device, const AttentionBackward& op, float* 
                        arguments);
     return;
   }
-  const std::string suffix = "_" + std::to_string(dim);
-  const Index parts = ceil_divide(std::max(shape.head_dim, shape.value_dim), kernels::summed_cols(dim));
-  gpu(device).launch("attention_backward_keys" + suffix,
-                     launch_shape(device, tiled_blocks(shape, shape.kv_heads), parts, bytes), arguments);
-  gpu(device).launch("attention_backward_queries" + suffix,
+  const AttentionTiles tiles = tiles_of(shape);
+  const int bytes = kernels::backward_shared_bytes(tiles, block_memory(device));
+  gpu(device).launch(instance("attention_backward_keys", tiles),
+                     launch_shape(device, tiled_blocks(shape, shape.kv_heads), tiles.key_parts, bytes), arguments);
+  gpu(device).launch(instance("attention_backward_queries", tiles),
                      launch_shape(device, tiled_blocks(shape, shape.heads), 1, bytes), arguments);
 }
 

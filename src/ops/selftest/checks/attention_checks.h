@@ -71,7 +71,7 @@ struct AttentionCase {
 /// Values as long as queries and keys, shorter, and longer; lengths that are no multiple of eight.
 template <>
 struct OpCheck<AttentionForward> {
-  static constexpr std::array<AttentionCase, 15> kCases{{
+  static constexpr std::array<AttentionCase, 16> kCases{{
       {{0, 5, 2, 1, 16}},
       {{1, 1, 1, 1, 2}},
       {{2, 2, 3, 3, 8}},
@@ -86,6 +86,7 @@ struct OpCheck<AttentionForward> {
       {{2, 19, 4, 2, 13, 7}},
       {{1, 70, 4, 2, 24, 40}},
       {{2, 81, 2, 2, 192, 128}},
+      {{1, 70, 2, 1, 224, 256}},
       {{1, 33, 4, 1, 192, 128}, 1, true},
   }};
   static constexpr std::array<AttentionCase, 3> kThoroughCases{
