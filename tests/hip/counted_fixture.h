@@ -25,17 +25,7 @@ inline constexpr std::array<const char*, 2> kProcessors{"gfx942", "gfx950"};
 
 class CountedTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    shared_ = std::make_unique<Shared>();
-    load_simulator(shared_->environment, {{"ARCH", "gfx942,gfx950"}, {"COUNTS", log().string()}, {"TRAFFIC", "1"}});
-    std::vector<CodeFile> files;
-    for (const char* arch : kProcessors) {
-      for (const char* source : {"casts", "feed_forward", "folds", "norms"}) files.push_back(built_code(source, arch));
-      files.push_back({"plain_casts", arch, std::string(OCTET_TEST_KERNELS "/plain_casts.") + arch + ".co"});
-    }
-    set_code(files);
-  }
-  static void TearDownTestSuite() { shared_.reset(); }
+  static void SetUpTestSuite() { (void)log(); }
 
   /// One at a time.
   [[nodiscard]] static CountedGpu open_gpu(std::size_t processor) { return {static_cast<int>(processor), log()}; }
@@ -56,13 +46,28 @@ class CountedTest : public testing::Test {
   }
 
  private:
-  struct Shared {
+  /// The simulator reads its settings once: all tests of the process share them.
+  struct Simulator {
     ScratchDirectory directory;
     Environment environment;
-  };
-  [[nodiscard]] static std::filesystem::path log() { return shared_->directory.path() / "launches.jsonl"; }
 
-  inline static std::unique_ptr<Shared> shared_;
+    Simulator() {
+      const std::string counts = directory.path() / "launches.jsonl";
+      load_simulator(environment, {{"ARCH", "gfx942,gfx950"}, {"COUNTS", counts}, {"TRAFFIC", "1"}});
+      std::vector<CodeFile> files;
+      for (const char* arch : kProcessors) {
+        for (const char* source : {"casts", "feed_forward", "folds", "norms"}) {
+          files.push_back(built_code(source, arch));
+        }
+        files.push_back({"plain_casts", arch, std::string(OCTET_TEST_KERNELS "/plain_casts.") + arch + ".co"});
+      }
+      set_code(files);
+    }
+  };
+  [[nodiscard]] static std::filesystem::path log() {
+    static const Simulator simulator;
+    return simulator.directory.path() / "launches.jsonl";
+  }
 };
 
 }  // namespace octet::test

@@ -201,12 +201,13 @@ class PublishedStory : public CountedTest {
 TEST_F(PublishedStory, EachLevelShowsInACount) {
   const std::vector<Line> cdna3 = count(0);
   const std::vector<Line> cdna4 = count(1);
-  for (std::size_t i = 0; i < cdna3.size(); ++i) {  // one column of the table stands for both
+  for (std::size_t i = 0; i < cdna3.size(); ++i) {  // columns of the table that stand for both
     EXPECT_EQ(cdna3[i].totals.launches, cdna4[i].totals.launches) << cdna3[i].what;
+    EXPECT_EQ(cdna3[i].totals.cache_maintenance, cdna4[i].totals.cache_maintenance) << cdna3[i].what;
+    if (cdna3[i].totals.launches == 2) continue;  // one row of partial maxima for each of the blocks that the GPU holds
     EXPECT_EQ(cdna3[i].totals.bytes, cdna4[i].totals.bytes) << cdna3[i].what;
     EXPECT_EQ(cdna3[i].totals.segments_64, cdna4[i].totals.segments_64) << cdna3[i].what;
     EXPECT_EQ(cdna3[i].totals.segments_128, cdna4[i].totals.segments_128) << cdna3[i].what;
-    EXPECT_EQ(cdna3[i].totals.cache_maintenance, cdna4[i].totals.cache_maintenance) << cdna3[i].what;
   }
   // Launches.
   EXPECT_EQ(cdna3[0].totals.launches, 5);
