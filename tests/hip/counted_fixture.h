@@ -4,10 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

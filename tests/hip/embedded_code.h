@@ -5,11 +5,15 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "gpu/hip/code_objects.h"
-#include "sim/gpu.h"
+#include "io/files.h"
+#include "sim/elf/code_object.h"
+#include "sim/launch/program.h"
+#include "sim/memory/memory.h"
 
 namespace octet::test {
 
@@ -21,11 +25,7 @@ namespace octet::test {
 /// A code object in a simulated GPU's memory.
 class EmbeddedCode {
  public:
-  explicit EmbeddedCode(const gpu::CodeObject& object)
-      : object_(object),
-        program_(sim::read_code_object(sim::file_bytes(code_object_path(object.name, object.arch)),
-                                       fmt::format("{} for {}", object.name, object.arch)),
-                 memory_) {}
+  explicit EmbeddedCode(const gpu::CodeObject& object) : object_(object), program_(read(object), memory_) {}
 
   [[nodiscard]] std::string_view source() const { return object_.name; }
   [[nodiscard]] std::string_view arch() const { return object_.arch; }
@@ -34,6 +34,11 @@ class EmbeddedCode {
   [[nodiscard]] const auto& kernels() const { return program_.object().kernels; }
 
  private:
+  [[nodiscard]] static sim::CodeObject read(const gpu::CodeObject& object) {
+    const std::string file = read_file(code_object_path(object.name, object.arch));
+    return sim::read_code_object(std::as_bytes(std::span(file)), fmt::format("{} for {}", object.name, object.arch));
+  }
+
   gpu::CodeObject object_;
   sim::Memory memory_;
   sim::Program program_;

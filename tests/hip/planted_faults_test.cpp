@@ -3,8 +3,7 @@
 // one.
 #include <array>
 #include <fstream>
-#include <functional>
-#include <iterator>
+#include <memory>
 
 #include "hip/code_from_files.h"
 #include "hip/simulator_in_process.h"
@@ -63,14 +62,9 @@ const auto kFaults = std::to_array<Fault>({
      check_cast<ops::Cast, 67, 64, kOcp>, "past the end of"},
     {"AMissingBarrierOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "sync_block();", "", check_fp8_product,
      "of LDS"},
-    {"AWrongPitchOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "32 * block) * kPitch",
-     "32 * block) * (kPitch - 16)", check_fp8_product, "d["},
+    {"AWrongStrideOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "row * product.b.outer + col",
+     "row * (product.b.outer - 4) + col", check_fp8_product, "d["},
 });
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The faulty copy, compiled as src/kernels is: headers that it does not change are the tree's.
 CodeFile compile(const Fault& fault, const ScratchDirectory& directory) {
@@ -79,7 +73,7 @@ CodeFile compile(const Fault& fault, const ScratchDirectory& directory) {
   fs::create_directory(kernels);
   const std::string source = std::string(fault.kernels) + ".cu";
   fs::copy_file(fs::path(OCTET_KERNEL_SOURCES) / source, kernels / source);
-  std::string text = read(fs::path(OCTET_KERNEL_SOURCES) / fault.file);
+  std::string text = read_file(fs::path(OCTET_KERNEL_SOURCES) / fault.file);
   const std::size_t place = text.find(fault.right);
   EXPECT_NE(place, std::string::npos) << fault.file << " no longer holds: " << fault.right;
   if (place != std::string::npos) text.replace(place, fault.right.size(), fault.wrong);
@@ -117,7 +111,7 @@ class PlantedFaults : public testing::TestWithParam<std::size_t> {
     } catch (const std::exception& error) {
       trial.fail(error.what());
     }
-    return read(errors()) + trial.failure();
+    return read_file(errors()) + trial.failure();
   }
 
  private:

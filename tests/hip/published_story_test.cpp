@@ -1,8 +1,7 @@
 // The tables of docs/amd.md: casts as they are written first beside Octet's, counted on simulated GPUs. Both make the
 // same codes. scripts/amd_counts writes the page anew.
 #include <cstdlib>
-#include <functional>
-#include <iterator>
+#include <fstream>
 #include <type_traits>
 
 #include "hip/counted_fixture.h"
@@ -224,8 +223,7 @@ TEST_F(PublishedStory, EachLevelShowsInACount) {
 
   if (OCTET_HIP_CLANG_MAJOR != 22) GTEST_SKIP() << "the page shows what clang 22 makes";
   const std::string tables = "\n" + counts_table(cdna3, cdna4) + "\n" + estimates_table(cdna3[2], cdna3[3]) + "\n";
-  std::ifstream file(kPage);
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = read_file(kPage);
   const std::size_t begin = page.find(kBegin);
   const std::size_t end = page.find(kEnd);
   ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << kPage << " has lost its marks";

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <list>
 #include <map>
 #include <regex>
@@ -147,9 +146,7 @@ TEST_F(StaticGates, OnlyCountsThatNobodyReadsWithinTheLaunchAreAtomic) {
 /// Adds a file of src/kernels, and what it includes of these, to `texts`.
 void read_sources(const std::string& name, std::map<std::string, std::string>& texts) {
   if (name == "prelude_cuda.h" || texts.contains(name)) return;
-  std::ifstream file(std::filesystem::path(OCTET_KERNEL_SOURCES) / name);
-  ASSERT_TRUE(file) << name;
-  const std::string& text = texts[name] = std::string{std::istreambuf_iterator<char>(file), {}};
+  const std::string& text = texts[name] = read_file(std::filesystem::path(OCTET_KERNEL_SOURCES) / name);
   const std::regex include(R"re(#include "kernels/([a-z_0-9]+\.h)")re");
   for (std::sregex_iterator found(text.begin(), text.end(), include), end; found != end; ++found) {
     read_sources((*found)[1], texts);
