@@ -32,6 +32,8 @@ class CountedGpu {
   /// hip:`index`. `log` is the file to which the simulator appends its counts (CDNA_SIM_COUNTS, with CDNA_SIM_TRAFFIC).
   CountedGpu(int index, std::filesystem::path log);
 
+  [[nodiscard]] const ops::Backend& backend() const { return *backend_; }
+
   template <typename T>
   [[nodiscard]] const T* upload(const std::vector<T>& values) {
     T* to = room<T>(std::ssize(values));
