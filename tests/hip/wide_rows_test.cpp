@@ -26,6 +26,8 @@ class WideRows : public CountedTest, public testing::WithParamInterface<std::siz
   }
 };
 
+using TooWideRows = CountedTest;
+
 TEST_P(WideRows, Casts) {
   for (const std::int64_t cols : {20000, 20003}) {
     expect_the_oracles<QuantizeRows>(
@@ -43,10 +45,22 @@ TEST_P(WideRows, Norms) {
 
 TEST_P(WideRows, FeedForward) {
   for (const std::int64_t dim : {16400, 16403}) {
-    const selftest::SwigluCase c{kRows, dim, rule(GetParam()), false, {.rows = true}};
-    expect_the_oracles<SwigluForward>(c);
+    selftest::SwigluCase c{kRows, dim, rule(GetParam()), false, {.rows = true}};
     expect_the_oracles<SwigluBackward>(c);
+    c.measured.columns = true;
+    expect_the_oracles<SwigluForward>(c);
   }
+}
+
+TEST_F(TooWideRows, ThatSharedMemoryHasNoRoomForAreRefused) {
+  const CountedGpu gpu = open_gpu(0);
+  SwigluBackward op{};
+  op.rows = 3;
+  op.dim = 28672;
+  op.columns.wanted = true;
+  const std::string message = user_error([&] { (void)gpu.backend().workspace_bytes(op); });
+  EXPECT_TRUE(contains(message, "rows of 28672 elements take 114688 bytes")) << message;
+  EXPECT_TRUE(contains(message, "of the 65536 that the GPU has")) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, WideRows, testing::Values(0, 1),
