@@ -19,11 +19,13 @@ class WideRows : public CountedTest, public testing::WithParamInterface<std::siz
 
   template <typename Op, typename Case>
   void expect_the_oracles(const Case& c) {
-    CountedGpu gpu = open_gpu(GetParam());
-    Trial trial(gpu.backend());
+    Trial trial(gpu_.backend());
     OpCheck<Op>::run(trial, c);
     EXPECT_EQ(trial.failure(), "") << Op::name << ' ' << c.describe();
   }
+
+ private:
+  CountedGpu gpu_ = open_gpu(GetParam());
 };
 
 using TooWideRows = CountedTest;
