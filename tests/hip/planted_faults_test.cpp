@@ -59,7 +59,7 @@ const auto kFaults = std::to_array<Fault>({
     {"ARangeOf448", "gfx942", "casts", "prelude_hip.h", "kMax = fp8::Limits<F>::max;", "kMax = 448.0F;",
      check_cast<ops::Cast, 67, 33, kFnuz>, "is 0x80, expected 0x7f"},  // NaN for the largest number
     {"AReadPastTheEnd", "gfx950", "casts", "casts.cu", "part.has(r, a.rows, a.cols));", "true);",
-     check_cast<ops::Cast, 67, 64, kOcp>, "past the end of"},
+     check_cast<ops::Cast, 67, 64, kOcp>, "hipErrorIllegalAddress"},
     {"AMissingBarrierOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "sync_block();", "", check_fp8_product,
      "of LDS"},
     {"AWrongStrideOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "row * product.b.outer + col",
