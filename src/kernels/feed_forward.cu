@@ -31,7 +31,10 @@ OCTET_DEVICE void forward(const SwigluForward& a) {
     ask(r + block_count());
     const auto silu_up = [&](int i) { return silu_times(y.at(i), Sigmoid(y.at(i)), up.at(i)); };
 #pragma unroll
-    for (int i = 0; i < 8 * V; i += 2) y.set_pair(i, silu_up(i), silu_up(i + 1));
+    for (int i = 0; i < 8 * V; i += 2) {
+      one_by_one();
+      y.set_pair(i, silu_up(i), silu_up(i + 1));
+    }
     if (a.y != nullptr) y.store(a.y + r * a.dim, place);
     leave_row<F, V>(a.measured, y, place, r, columns, maxima);
   }
@@ -67,6 +70,7 @@ OCTET_DEVICE void backward(const SwigluBackward& a) {
     ask(r + block_count());
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) {
+      one_by_one();
       const GateGradient low(dgate.at(i), Sigmoid(dgate.at(i)), dup.at(i), dy.at(i));
       const GateGradient high(dgate.at(i + 1), Sigmoid(dgate.at(i + 1)), dup.at(i + 1), dy.at(i + 1));
       dgate.set_pair(i, low.dgate, high.dgate);

@@ -51,7 +51,7 @@ OCTET_DEVICE int vectors_of(const CrossEntropy& a) {
 
 /// Where the k-th of this thread's vectors lies in a row. First come those that are held, then those that are kept.
 OCTET_DEVICE int vector_index(int k) {
-  return thread_index() + k * thread_count();
+  return anew(thread_index() + k * thread_count());
 }
 
 /// The k-th of this thread's vectors, held in shared memory: it will read them itself, so that nobody waits for
@@ -177,7 +177,7 @@ OCTET_DEVICE Exponentials exchange_held(const CrossEntropy& a, const Gradient& g
       }
     }
     end_copy_group();
-    if (k < kAhead || next == nullptr) continue;
+    if (uniform_anew(k) < kAhead || next == nullptr) continue;
     finish_older_copies<kAhead>();
     add_held(a, k - kAhead, seen);
   }

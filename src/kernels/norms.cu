@@ -41,6 +41,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     for (int i = 0; i < 8 * V; ++i) squares += x.at(i) * x.at(i);
     const float rstd = 1.0F / sqrtf(sums.sum(squares) / static_cast<float>(a.dim) + a.eps);
     if (thread_index() == 0) a.rstd[r] = rstd;
+    x.forget_floats();
     RowVectors<V> y;
     y.load_again(a.weight, place);
 #pragma unroll
@@ -97,6 +98,9 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
       return dy_xhat;
     });
     const float mean = sums.sum(products) / static_cast<float>(a.dim);
+    x.forget_floats();
+    dy.forget_floats();
+    weight.forget_floats();
     const auto through = [&](int i) { return (dy.at(i) * weight.at(i) - x.at(i) * rstd * mean) * rstd; };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) dx.set_pair(i, dx.at(i) + through(i), dx.at(i + 1) + through(i + 1));

@@ -108,6 +108,15 @@ OCTET_DEVICE float fast_sqrt(float x) {
   return root;
 }
 
+template <typename T>
+OCTET_DEVICE T anew(T x) {
+  return x;
+}
+OCTET_DEVICE int uniform_anew(int x) {
+  return x;
+}
+OCTET_DEVICE void one_by_one() {}
+
 OCTET_DEVICE std::uint32_t max_u16x2(std::uint32_t a, std::uint32_t b) {
   return __vmaxu2(a, b);
 }

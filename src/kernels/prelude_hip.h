@@ -183,6 +183,23 @@ OCTET_DEVICE float fast_sqrt(float x) {
   return __builtin_amdgcn_sqrtf(x);
 }
 
+/// By way of an exchange of registers within groups of four lanes that leaves each its own. The compiler keeps floats
+/// that were unpacked of a row across a barrier, and masks of lanes, one for each element of a row, from row to row.
+template <typename T>
+OCTET_DEVICE T anew(T x) {
+  static_assert(sizeof(T) == 4);
+  constexpr int kOwnLane = 0b11'10'01'00;
+  constexpr int kAll = 0xF;
+  const int bits = __builtin_bit_cast(int, x);
+  return __builtin_bit_cast(T, __builtin_amdgcn_update_dpp(bits, bits, kOwnLane, kAll, kAll, false));
+}
+OCTET_DEVICE int uniform_anew(int x) {
+  return __builtin_amdgcn_readfirstlane(x);
+}
+OCTET_DEVICE void one_by_one() {
+  __builtin_amdgcn_sched_barrier(0);
+}
+
 OCTET_DEVICE std::uint32_t max_u16x2(std::uint32_t a, std::uint32_t b) {
   return __builtin_bit_cast(std::uint32_t,
                             __builtin_elementwise_max(__builtin_bit_cast(Halves2, a), __builtin_bit_cast(Halves2, b)));

@@ -29,7 +29,7 @@ struct RowPlace {
   int cols;
   bool aligned;
 
-  OCTET_DEVICE int column(int v) const { return (thread_index() + v * thread_count()) * 8; }
+  OCTET_DEVICE int column(int v) const { return anew(thread_index() + v * thread_count()) * 8; }
 };
 
 template <int V>
@@ -90,6 +90,15 @@ struct RowVectors {
     vectors[i / 8].words[i % 8 / 2] = to_bf16x2(low, high);
   }
 
+  /// For a row that is used on both sides of a barrier: see anew().
+  OCTET_DEVICE void forget_floats() {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) vectors[v].words[w] = anew(vectors[v].words[w]);
+    }
+  }
+
   /// The larger magnitudes of this thread's even and odd elements.
   OCTET_DEVICE std::uint32_t largest() const {
     std::uint32_t halves = 0;
@@ -110,8 +119,10 @@ struct RowVectors {
       std::uint32_t words[2];
 #pragma unroll
       for (int w = 0; w < 2; ++w) {
-        const int i = v * 8 + w * 4;
-        words[w] = encode_four<F>(at(i) * scale, at(i + 1) * scale, at(i + 2) * scale, at(i + 3) * scale);
+        const std::uint32_t low = anew(vectors[v].words[2 * w]);
+        const std::uint32_t high = anew(vectors[v].words[2 * w + 1]);
+        words[w] = encode_four<F>(low_half(low) * scale, high_half(low) * scale, low_half(high) * scale,
+                                  high_half(high) * scale);
       }
       if (place.aligned) {
         if (column < place.cols) {
@@ -137,12 +148,15 @@ struct RowAhead {
   OCTET_DEVICE RowAhead(bool wanted, const RowPlace<V>& place, int part)
       : slots(wanted && place.aligned ? shared_part<V>(part, thread_index_y()) : nullptr) {}
 
-  [[nodiscard]] OCTET_DEVICE Vector& own(int v) const { return slots[v * thread_count() + thread_index()]; }
+  [[nodiscard]] OCTET_DEVICE Vector& own(int v) const { return slots[anew(v * thread_count() + thread_index())]; }
 
   OCTET_DEVICE void ask(const bf16* row, const RowPlace<V>& place, bool there) const {
     if (slots == nullptr) return;
 #pragma unroll
-    for (int v = 0; v < V; ++v) begin_copy<16>(&own(v), row + place.column(v), there && place.column(v) < place.cols);
+    for (int v = 0; v < V; ++v) {
+      const int column = place.column(v);
+      begin_copy<16>(&own(v), row + column, there && column < place.cols);
+    }
   }
 
   /// The row that was asked for, after finish_copies().
@@ -165,7 +179,7 @@ struct ColumnSum {
   }
 
   [[nodiscard]] OCTET_DEVICE Vector& own(int half) const {
-    return sums[half * thread_count() + thread_index()];
+    return sums[anew(half * thread_count() + thread_index())];
   }
 
   /// Adds number(i) for each of this thread's 8 V elements, in their order.
@@ -220,7 +234,7 @@ struct ColumnFold {
   }
 
   [[nodiscard]] OCTET_DEVICE Vector& own(int v) const {
-    return maxima[v * thread_count() + thread_index()];
+    return maxima[anew(v * thread_count() + thread_index())];
   }
 
   OCTET_DEVICE void fold(const RowVectors<V>& row) {

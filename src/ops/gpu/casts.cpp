@@ -51,8 +51,12 @@ RowLaunch column_launch(const Device& device, Index rows, Index cols) {
 
 RowPlan plan(const Device& device, const QuantizeRows& op, WorkspaceCutter& cutter) {
   if (op.cols <= kLongestRow) {
-    const RowLaunch launch =
-        row_launch(device, {.rows = op.rows, .cols = op.cols, .tiles = kRowTiles, .column_folds = 1, .rows_ahead = 1});
+    const RowLaunch launch = row_launch(device, {.rows = op.rows,
+                                                 .cols = op.cols,
+                                                 .tiles = kRowTiles,
+                                                 .column_folds = 1,
+                                                 .unused_folds = op.columns.wanted ? 0 : 1,
+                                                 .rows_ahead = 1});
     return {launch, column_partials(cutter, op.columns, launch.blocks(), op.cols)};
   }
   const RowLaunch launch = column_launch(device, op.rows, op.cols);

@@ -20,14 +20,22 @@ struct Plan {
 };
 
 Plan plan(const Device& device, const SwigluForward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch =
-      row_launch(device, {.rows = op.rows, .cols = op.dim, .tiles = kForwardTiles, .column_folds = 1, .rows_ahead = 2});
+  const RowLaunch launch = row_launch(device, {.rows = op.rows,
+                                               .cols = op.dim,
+                                               .tiles = kForwardTiles,
+                                               .column_folds = 1,
+                                               .unused_folds = op.columns.wanted ? 0 : 1,
+                                               .rows_ahead = 2});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
 Plan plan(const Device& device, const SwigluBackward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(
-      device, {.rows = op.rows, .cols = op.dim, .tiles = kBackwardTiles, .column_folds = 2, .rows_ahead = 3});
+  const RowLaunch launch = row_launch(device, {.rows = op.rows,
+                                               .cols = op.dim,
+                                               .tiles = kBackwardTiles,
+                                               .column_folds = 2,
+                                               .unused_folds = op.columns.wanted ? 0 : 2,
+                                               .rows_ahead = 3});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), 2 * op.dim)};
 }
 

@@ -59,12 +59,19 @@ RowLaunch row_launch(const Device& device, const RowWork& work) {
   const unsigned with_rows_ahead = static_cast<unsigned>(work.column_folds + work.rows_ahead) * part;
   const bool ahead =
       work.rows_ahead > 0 && resident * (with_rows_ahead + kReservedShared) <= gpu(device).shared_bytes();
+  const unsigned shared = ahead ? with_rows_ahead : static_cast<unsigned>(work.column_folds - work.unused_folds) * part;
+  if (shared + kReservedShared > gpu(device).shared_bytes()) {
+    throw UserError(
+        "rows of {} elements take {} bytes of a block's shared memory for what is summed or measured by column, of the "
+        "{} that the GPU has: make the model narrower, or compute on the CPU",
+        work.cols, shared, gpu(device).shared_bytes());
+  }
   const Index most = Index{gpu(device).multiprocessors()} * resident;
   return {tile->vectors,
           {.blocks_x = static_cast<unsigned>(std::min(Index{blocks_for(work.rows, rows)}, most)),
            .threads = threads,
            .threads_y = rows,
-           .shared_bytes = ahead ? with_rows_ahead : static_cast<unsigned>(work.column_folds) * part},
+           .shared_bytes = shared},
           ahead};
 }
 

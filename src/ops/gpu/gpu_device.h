@@ -126,8 +126,9 @@ inline constexpr std::size_t kReservedShared = 2048;
 struct RowWork {
   Index rows, cols;
   std::span<const RowTile> tiles;  ///< the shortest rows first, the last up to kLongestRow
-  int column_folds = 0;            ///< parts of shared memory, a row of bf16 each, that the kernel always needs
-  int rows_ahead = 0;              ///< parts that hold the next row of an operand, where there is room
+  int column_folds = 0;            ///< parts of shared memory, a row of bf16 each, for sums and maxima by column
+  int unused_folds = 0;  ///< the last of these, which nobody wants: without rows ahead, room for them is saved
+  int rows_ahead = 0;    ///< parts behind them that hold the next row of an operand, where there is room
 };
 
 /// A launch in which a block takes row after row, each held in registers: see kernels/row.h.
@@ -139,7 +140,7 @@ struct RowLaunch {
   [[nodiscard]] Index blocks() const { return shape.blocks_x; }
 };
 
-/// UserError where a row is longer than kLongestRow.
+/// UserError where a row is longer than kLongestRow, or than shared memory has room for its sums and maxima.
 [[nodiscard]] RowLaunch row_launch(const Device& device, const RowWork& work);
 
 /// "<kernel>_<format>_<vectors>": the instance for the codes; any of the device's formats where none are wanted.

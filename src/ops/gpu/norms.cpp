@@ -19,9 +19,12 @@ struct ForwardPlan {
 };
 
 ForwardPlan plan(const Device& device, const RmsNormForward& op, WorkspaceCutter& cutter) {
-  const RowLaunch launch = row_launch(
-      device,
-      {.rows = op.rows, .cols = op.dim, .tiles = kForwardTiles, .column_folds = 1, .rows_ahead = op.has_delta ? 2 : 1});
+  const RowLaunch launch = row_launch(device, {.rows = op.rows,
+                                               .cols = op.dim,
+                                               .tiles = kForwardTiles,
+                                               .column_folds = 1,
+                                               .unused_folds = op.columns.wanted ? 0 : 1,
+                                               .rows_ahead = op.has_delta ? 2 : 1});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
@@ -36,6 +39,7 @@ BackwardPlan plan(const Device& device, const RmsNormBackward& op, WorkspaceCutt
                                                .cols = op.dim,
                                                .tiles = kBackwardTiles,
                                                .column_folds = 3,  // the weight gradient in fp32, and maxima
+                                               .unused_folds = op.columns.wanted ? 0 : 1,
                                                .rows_ahead = op.has_residual ? 3 : 2});
   auto* weight_partials = cutter.take<float>(launch.blocks() * op.dim);
   return {launch, weight_partials, column_partials(cutter, op.columns, launch.blocks(), op.dim)};

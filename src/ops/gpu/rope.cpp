@@ -39,6 +39,7 @@ Plan plan(const Device& device, const Rope& op, WorkspaceCutter& cutter) {
                           .cols = read_cols(op),
                           .tiles = op.reads_whole_rows() ? std::span<const RowTile>(kMeasuredTiles) : kTiles,
                           .column_folds = 1,
+                          .unused_folds = op.columns.wanted ? 0 : 1,
                           .rows_ahead = 1});
   return {launch, column_partials(cutter, op.columns, launch.blocks(), op.row_stride)};
 }
