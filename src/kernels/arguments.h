@@ -57,14 +57,14 @@ struct EmbeddingBackward {
 };
 
 struct RmsNormForward {
-  const bf16* x;       // [rows, dim]
+  const bf16* x;       // [rows, dim] in rows of x_stride
   const bf16* delta;   // [rows, dim], optional
   const bf16* weight;  // [dim]
   bf16* x_out;         // [rows, dim], with delta
   bf16* y;             // [rows, dim], optional
   float* rstd;         // [rows]
   Measured measured;   // of y
-  std::int64_t rows;
+  std::int64_t rows, x_stride;
   int dim;
   float eps;
   bool aligned;
@@ -73,14 +73,14 @@ struct RmsNormForward {
 
 struct RmsNormBackward {
   const bf16* dy;          // [rows, dim]
-  const bf16* x;           // [rows, dim]
+  const bf16* x;           // [rows, dim] in rows of x_stride
   const bf16* weight;      // [dim]
   const float* rstd;       // [rows]
   const bf16* residual;    // [rows, dim], optional
-  bf16* dx;                // [rows, dim]
+  bf16* dx;                // [rows, dim] in rows of x_stride
   float* weight_partials;  // [blocks, dim]
   Measured measured;       // of dx
-  std::int64_t rows;
+  std::int64_t rows, x_stride;
   int dim;
   bool aligned;
   bool ahead;  // shared memory has room for the next row of each operand
@@ -352,6 +352,52 @@ struct AdamW {
   std::uint64_t stream;
   float beta1, beta2, eps, weight_decay, lr_scale;
   bool aligned;
+};
+
+// ---- latent attention -----------------------------------------------------------------------------------------------
+
+/// Of a row; parts of heads are multiples of eight.
+struct LatentShape {
+  int seq_len, heads, nope, rope, value;
+};
+
+struct AssembleLatent {
+  const bf16* q;         // [rows, heads (nope + rope)] in rows of q_stride
+  const bf16* kv;        // [rows, heads (nope + value)]
+  const bf16* k_rope;    // [rows, rope] in rows of k_rope_stride
+  const float* cos_sin;  // [seq_len, rope]
+  bf16* qkv;             // [rows, heads (2 (nope + rope) + value)]
+  std::int64_t q_stride, k_rope_stride;
+  LatentShape shape;
+  bool aligned;  // vectors of eight lie at multiples of 16 bytes everywhere
+};
+
+struct AssembleLatentBackward {
+  const bf16* dqkv;
+  const float* cos_sin;
+  bf16* dq;
+  bf16* dkv;
+  bf16* dk_rope;
+  std::int64_t q_stride, k_rope_stride;
+  LatentShape shape;
+  bool aligned;
+};
+
+/// y = a + b, or a, rounded.
+struct Add {
+  const void* a;  // [count] f32 or bf16
+  const bf16* b;  // [count], optional
+  bf16* y;        // [count]
+  std::int64_t count;
+  bool aligned;
+};
+
+/// Each token's successor in its sequence, `last` after the last.
+struct ShiftTokens {
+  const std::int32_t* tokens;  // [rows]
+  std::int32_t* shifted;       // [rows]
+  std::int64_t rows, seq_len;
+  std::int32_t last;
 };
 
 }  // namespace octet::kernels

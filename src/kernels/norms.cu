@@ -20,7 +20,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
   const RowAhead<V> next_x(a.ahead, place, 1);
   const RowAhead<V> next_delta(a.ahead && a.delta != nullptr, place, 2);
   const auto ask = [&](Index r) {
-    next_x.ask(a.x + r * a.dim, place, r < a.rows);
+    next_x.ask(a.x + r * a.x_stride, place, r < a.rows);
     next_delta.ask(a.delta + r * a.dim, place, r < a.rows);
   };
   ask(first_row());
@@ -28,7 +28,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     RowVectors<V> x;
     RowVectors<V> delta;
     finish_copies();
-    next_x.take(a.x + r * a.dim, place, x);
+    next_x.take(a.x + r * a.x_stride, place, x);
     if (a.delta != nullptr) next_delta.take(a.delta + r * a.dim, place, delta);
     ask(r + row_step());
     if (a.delta != nullptr) {
@@ -69,7 +69,7 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
   const RowAhead<V> next_dy(a.ahead, place, 4);
   const RowAhead<V> next_residual(a.ahead && a.residual != nullptr, place, 5);
   const auto ask = [&](Index r) {
-    next_x.ask(a.x + r * a.dim, place, r < a.rows);
+    next_x.ask(a.x + r * a.x_stride, place, r < a.rows);
     next_dy.ask(a.dy + r * a.dim, place, r < a.rows);
     next_residual.ask(a.residual + r * a.dim, place, r < a.rows);
   };
@@ -79,7 +79,7 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
     RowVectors<V> dy;
     RowVectors<V> dx;
     finish_copies();
-    next_x.take(a.x + r * a.dim, place, x);
+    next_x.take(a.x + r * a.x_stride, place, x);
     next_dy.take(a.dy + r * a.dim, place, dy);
     if (a.residual != nullptr) {  // now, so that the sum does not have to end before it is asked for
       next_residual.take(a.residual + r * a.dim, place, dx);
@@ -104,7 +104,7 @@ OCTET_DEVICE void backward(const RmsNormBackward& a) {
     const auto through = [&](int i) { return (dy.at(i) * weight.at(i) - x.at(i) * rstd * mean) * rstd; };
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) dx.set_pair(i, dx.at(i) + through(i), dx.at(i + 1) + through(i + 1));
-    dx.store(a.dx + r * a.dim, place);
+    dx.store(a.dx + r * a.x_stride, place);
     leave_row<F, V>(a.measured, dx, place, r, columns, maxima);
   }
   columns.store(a.measured.column_partials, a.dim, 0, place);

@@ -60,9 +60,9 @@ const auto kFaults = std::to_array<Fault>({
      check_cast<ops::Cast, 67, 33, kFnuz>, "is 0x80, expected 0x7f"},  // NaN for the largest number
     {"AReadPastTheEnd", "gfx950", "casts", "casts.cu", "part.has(r, a.rows, a.cols));", "true);",
      check_cast<ops::Cast, 67, 64, kOcp>, "hipErrorIllegalAddress"},
-    {"AMissingBarrierOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "sync_block();", "", check_fp8_product,
+    {"AMissingBarrierOfAProduct", "gfx942", "products_mfma", "mfma_tile.h", "sync_block();", "", check_fp8_product,
      "of LDS"},
-    {"AWrongStrideOfAProduct", "gfx942", "products_mfma", "products_mfma.cu", "row * product.b.outer + col",
+    {"AWrongStrideOfAProduct", "gfx942", "products_mfma", "mfma_tile.h", "row * product.b.outer + col",
      "row * (product.b.outer - 4) + col", check_fp8_product, "d["},
 });
 

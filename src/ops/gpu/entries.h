@@ -59,10 +59,18 @@ void grouped_swiglu_backward(Device& device, const GroupedSwigluBackward& op, Wo
 void grouped_swiglu_cast(Device& device, const GroupedSwigluCast& op, Workspace workspace);
 
 // grouped_products.cpp
-std::size_t grouped_gemm_workspace(const Device& device, const GroupedGemm& op);
 void grouped_gemm(Device& device, const GroupedGemm& op, Workspace workspace);
-std::size_t grouped_wgrad_workspace(const Device& device, const GroupedWgrad& op);
+[[nodiscard]] std::size_t grouped_gemm_workspace(const Device& device, const GroupedGemm& op);
 void grouped_wgrad(Device& device, const GroupedWgrad& op, Workspace workspace);
+[[nodiscard]] std::size_t grouped_wgrad_workspace(const Device& device, const GroupedWgrad& op);
+
+// latent_attention.cpp
+void mla_assemble(Device& device, const MlaAssemble& op, Workspace workspace);
+void mla_assemble_backward(Device& device, const MlaAssembleBackward& op, Workspace workspace);
+
+// sums.cpp
+void add(Device& device, const Add& op, Workspace workspace);
+void shift_tokens(Device& device, const ShiftTokens& op, Workspace workspace);
 
 // embedding.cpp
 void embedding_forward(Device& device, const EmbeddingForward& op, Workspace workspace);

@@ -14,11 +14,11 @@ OpTable make_table() {
   std::get<Entry<EmbeddingForward>>(table) = {&embedding_forward, nullptr};
   std::get<Entry<EmbeddingBackward>>(table) = {&embedding_backward, nullptr};
   std::get<Entry<RmsNormForward>>(table) = {&rmsnorm_forward, &rmsnorm_forward_workspace,
-                                            &refuse_norm<Family, RmsNormForward>};
+                                            &refuse_rows<Family, RmsNormForward>};
   std::get<Entry<RmsNormForwardCast>>(table) = {&rmsnorm_forward_cast, nullptr,
                                                 &refuse_columns<Family, RmsNormForwardCast>};
   std::get<Entry<RmsNormBackward>>(table) = {&rmsnorm_backward, &rmsnorm_backward_workspace,
-                                             &refuse_norm<Family, RmsNormBackward>};
+                                             &refuse_rows<Family, RmsNormBackward>};
   std::get<Entry<AttentionForward>>(table) = {&attention_forward, &attention_forward_workspace};
   std::get<Entry<AttentionBackward>>(table) = {&attention_backward, &attention_backward_workspace};
   std::get<Entry<Rope>>(table) = {&rope, &rope_workspace, &refuse_rows_of_any_length<Family, Rope>};
@@ -58,6 +58,10 @@ OpTable make_table() {
   std::get<Entry<GroupedSwigluBackward>>(table) = {&grouped_swiglu_backward, &grouped_swiglu_backward_workspace,
                                                    &refuse_rows<Family, GroupedSwigluBackward>};
   std::get<Entry<GroupedSwigluCast>>(table) = {&grouped_swiglu_cast, nullptr, &refuse_grouped_swiglu_cast<Family>};
+  std::get<Entry<MlaAssemble>>(table) = {&mla_assemble, nullptr, &refuse_latent<MlaAssemble>};
+  std::get<Entry<MlaAssembleBackward>>(table) = {&mla_assemble_backward, nullptr, &refuse_latent<MlaAssembleBackward>};
+  std::get<Entry<Add>>(table) = {&add, nullptr};
+  std::get<Entry<ShiftTokens>>(table) = {&shift_tokens, nullptr};
   std::get<Entry<GroupedGemm>>(table) = {&grouped_gemm, &grouped_gemm_workspace, &refuse_grouped_gemm<Family>};
   std::get<Entry<GroupedWgrad>>(table) = {&grouped_wgrad, &grouped_wgrad_workspace, &refuse_grouped_wgrad<Family>};
   return table;

@@ -45,6 +45,11 @@ BackwardPlan plan(const Device& device, const RmsNormBackward& op, WorkspaceCutt
   return {launch, weight_partials, column_partials(cutter, op.columns, launch.blocks(), op.dim)};
 }
 
+template <typename Op>
+Index x_stride(const Op& op) {
+  return op.x_stride == 0 ? op.dim : op.x_stride;
+}
+
 }  // namespace
 
 std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward& op) {
@@ -56,12 +61,12 @@ std::size_t rmsnorm_forward_workspace(const Device& device, const RmsNormForward
 void rmsnorm_forward(Device& device, const RmsNormForward& op, Workspace workspace) {
   WorkspaceCutter cutter(workspace);
   const auto [launch, partials] = plan(device, op, cutter);
-  const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.delta) && is_aligned(op.weight) &&
-                       is_aligned(op.x_out) && is_aligned(op.y) && is_aligned(op.codes.codes);
+  const bool aligned = rows_aligned(op.x, op.dim) && rows_aligned(op.x, x_stride(op)) && is_aligned(op.delta) &&
+                       is_aligned(op.weight) && is_aligned(op.x_out) && is_aligned(op.y) && is_aligned(op.codes.codes);
   gpu(device).launch(row_kernel(device, "rmsnorm_forward", op.codes, launch), launch.shape,
                      kernels::RmsNormForward{op.x, op.has_delta ? op.delta : nullptr, op.weight, op.x_out,
                                              op.stored ? op.y : nullptr, op.rstd, measured(op.codes, partials), op.rows,
-                                             static_cast<int>(op.dim), op.eps, aligned, launch.ahead});
+                                             x_stride(op), static_cast<int>(op.dim), op.eps, aligned, launch.ahead});
   fold_columns(gpu(device), partials, op.columns, launch, op.dim);
 }
 
@@ -86,12 +91,13 @@ void rmsnorm_backward(Device& device, const RmsNormBackward& op, Workspace works
   const auto [launch, weight_partials, partials] = plan(device, op, cutter);
   const auto blocks = static_cast<int>(launch.blocks());
   const auto cols = static_cast<int>(op.dim);
-  const bool aligned = rows_aligned(op.x, op.dim) && is_aligned(op.dy) && is_aligned(op.weight) &&
-                       is_aligned(op.residual) && is_aligned(op.dx) && is_aligned(op.codes.codes);
-  gpu(device).launch(
-      row_kernel(device, "rmsnorm_backward", op.codes, launch), launch.shape,
-      kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr, op.dx,
-                               weight_partials, measured(op.codes, partials), op.rows, cols, aligned, launch.ahead});
+  const bool aligned = rows_aligned(op.x, op.dim) && rows_aligned(op.x, x_stride(op)) && is_aligned(op.dy) &&
+                       is_aligned(op.weight) && is_aligned(op.residual) && is_aligned(op.dx) &&
+                       is_aligned(op.codes.codes);
+  gpu(device).launch(row_kernel(device, "rmsnorm_backward", op.codes, launch), launch.shape,
+                     kernels::RmsNormBackward{op.dy, op.x, op.weight, op.rstd, op.has_residual ? op.residual : nullptr,
+                                              op.dx, weight_partials, measured(op.codes, partials), op.rows,
+                                              x_stride(op), cols, aligned, launch.ahead});
   LaunchShape folds = column_fold(op.dim);
   if (op.columns.wanted) folds.blocks_y = 2;
   gpu(device).launch("sum_and_fold_columns", folds,

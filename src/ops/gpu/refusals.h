@@ -100,11 +100,12 @@ template <fp8::FormatFamily Family, typename Op>
   return op.dim > kLongestRow ? "rows are longer than 32768 elements" : refuse_rows_of_any_length<Family>(op);
 }
 
-/// Of a norm, which reads rows that lie one after another.
-template <fp8::FormatFamily Family, typename Op>
-[[nodiscard]] const char* refuse_norm(const Op& op) {
-  if (op.x_stride != 0 && op.x_stride != op.dim) return "the rows of x lie apart";
-  return refuse_rows<Family>(op);
+/// Of latent attention, whose kernels move eight neighbours at a time.
+template <typename Op>
+[[nodiscard]] const char* refuse_latent(const Op& op) {
+  const MlaShape& shape = op.shape;
+  const bool in_eights = shape.nope_dim % 8 == 0 && shape.rope_dim % 8 == 0 && shape.value_dim % 8 == 0;
+  return in_eights ? nullptr : "parts of a head are no multiples of 8";
 }
 
 }  // namespace octet::ops::gpu
