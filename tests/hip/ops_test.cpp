@@ -4,13 +4,18 @@
 namespace octet::test {
 namespace {
 
+/// On a host that has both, each in its own format.
 class HipOps : public SimulatedTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(HipOps, AgreeWithTheOracle) {
-  simulate(GetParam());
-  const Outcome outcome = octet({"selftest", "--device", "hip", "--json"});
+  simulate("gfx942,gfx950");
+  const bool is_gfx942 = GetParam() == std::string("gfx942");
+  const Outcome outcome = octet({"selftest", "--device", is_gfx942 ? "hip:0" : "hip:1", "--rates", "none", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  const nlohmann::json ops = nlohmann::json::parse(outcome.out).at("ops");
+  const nlohmann::json result = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(result.at("arch"), GetParam());
+  EXPECT_EQ(result.at("fp8_format"), is_gfx942 ? "e4m3fnuz" : "e4m3fn");
+  const nlohmann::json& ops = result.at("ops");
   EXPECT_EQ(ops.size(), 26U);
   for (const auto& op : ops) {
     EXPECT_EQ(op.at("verdict"), "ok") << op;

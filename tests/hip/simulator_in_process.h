@@ -1,0 +1,23 @@
+// The simulator in place of AMD's runtime within a test program, which may then call Octet's backend itself.
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "cli/environment.h"
+
+namespace octet::test {
+
+/// Loads the simulator's libamdhip64 with these settings, CDNA_SIM_..., which it reads once. Whoever looks for the
+/// library by its name from now on is given this one, as it is loaded already.
+inline void load_simulator(Environment& environment, const std::map<std::string, std::string>& settings) {
+  for (const auto& [name, value] : settings) environment.set(("CDNA_SIM_" + name).c_str(), value);
+  const auto library = std::filesystem::path(OCTET_SIM_HIP) / "libamdhip64.so.7";
+  ASSERT_NE(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+}
+
+}  // namespace octet::test
