@@ -128,12 +128,7 @@ class RateMeter {
   }
 
   void attention() {
-    ops::AttentionShape shape{};
-    shape.batch = 1;
-    shape.seq_len = sizes_.tokens;
-    shape.heads = sizes_.heads;
-    shape.kv_heads = sizes_.kv_heads;
-    shape.head_dim = sizes_.head_dim;
+    const ops::AttentionShape shape{1, sizes_.tokens, sizes_.heads, sizes_.kv_heads, sizes_.head_dim};
     const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(sizes_.head_dim)));
     ops::AttentionForward forward{};
     forward.shape = shape;

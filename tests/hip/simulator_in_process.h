@@ -2,13 +2,13 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <map>
 #include <string>
 
 #include "cli/environment.h"
+#include "core/error.h"
 
 namespace octet::test {
 
@@ -17,7 +17,7 @@ namespace octet::test {
 inline void load_simulator(Environment& environment, const std::map<std::string, std::string>& settings) {
   for (const auto& [name, value] : settings) environment.set(("CDNA_SIM_" + name).c_str(), value);
   const auto library = std::filesystem::path(OCTET_SIM_HIP) / "libamdhip64.so.7";
-  ASSERT_NE(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  check(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr, "the simulator's library loads");
 }
 
 }  // namespace octet::test
