@@ -41,7 +41,8 @@ struct QuantizeCommand : Command {
   std::optional<std::int64_t> rows, cols;
 };
 
-/// Casts of one matrix on the CPU, or, with a device or a configuration, every memory-bound op of a step.
+/// Casts of one matrix, on the CPU or on a device, or, with a configuration or a device alone, every memory-bound op of
+/// a step.
 BenchReport measure(const QuantizeCommand& command) {
   DeviceBenchOptions options = command.device;
   if (options.device.empty() && options.config.empty() && options.set.empty()) {
@@ -51,7 +52,10 @@ BenchReport measure(const QuantizeCommand& command) {
     return bench_quantize(matrix);
   }
   if (command.cols) {
-    throw UserError("bench quantize: --cols is of the matrix that the CPU casts: a model's widths are set by --set");
+    if (!options.config.empty() || !options.set.empty()) {
+      throw UserError("bench quantize: --cols is of one matrix: a model's widths are set by --set");
+    }
+    return bench_casts(options, command.rows.value_or(QuantizeBenchOptions{}.rows), *command.cols);
   }
   if (command.rows) {
     options.set.push_back("training.batch_size=1");
@@ -66,7 +70,7 @@ void add_quantize(CLI::App& bench) {
       bench, "quantize",
       "FP8 casts on the CPU, or every memory-bound op of a step on a device, beside a copy of memory", *command);
   added->add_option("--rows", command->rows, "Rows of the matrix (default 16384); tokens of a step");
-  added->add_option("--cols", command->cols, "Columns of the matrix (default 4096)");
+  added->add_option("--cols", command->cols, "Columns of the matrix (default 4096); with a device: its casts alone");
   added->add_option("--threads", command->device.threads, "Threads of the CPU, 0 = all cores");
   added->callback([command] { print(measure(*command), command->json); });
 }

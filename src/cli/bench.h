@@ -26,6 +26,11 @@ struct DeviceBenchOptions {
 /// for a device or a configuration that cannot be used.
 [[nodiscard]] BenchReport bench_memory_bound(const DeviceBenchOptions& options);
 
+/// FP8 casts of one matrix [rows, cols] on a device, by themselves and fused with what makes it, beside the speed of a
+/// copy: one scale a row, of rows as they lie and of columns, transposed. UserError for sizes below 1 or a device that
+/// cannot be used.
+[[nodiscard]] BenchReport bench_casts(const DeviceBenchOptions& options, std::int64_t rows, std::int64_t cols);
+
 /// Attention, forward and backward, at a configuration's heads and tokens in sequences of each of `lengths` (none: the
 /// configuration's): on a GPU by its library, with and without the same bits on each run, by own kernels, and by the
 /// CPU where that takes seconds; beside a square product in bf16. UserError as above.

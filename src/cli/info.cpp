@@ -10,6 +10,7 @@
 #include "ops/cpu/cpu_backend.h"
 #include "ops/cpu/tile_product.h"
 #include "ops/gpu/gpu_backend.h"
+#include "ops/gpu/verified_hardware.h"
 #include "train/machine.h"
 
 namespace octet::cli {
@@ -21,6 +22,16 @@ nlohmann::ordered_json describe(const gpu::VendorLibrary& library) {
   nlohmann::ordered_json found{{"name", library.name}, {"version", library.version}, {"path", library.path}};
   if (!library.note.empty()) found["note"] = library.note;
   return found;
+}
+
+bool verified(std::string_view backend, std::string_view arch) {
+  return !ops::verified_on(backend, arch).empty();
+}
+
+/// What the self-test and training have passed on, or that they never did, and what to do then.
+std::string verification(std::string_view backend, std::string_view arch, std::string_view device) {
+  if (!verified(backend, arch)) return ops::unverified_notice(backend, arch, device);
+  return fmt::format("verified on {}", ops::verified_on(backend, arch));
 }
 
 /// A vendor's GPUs that can be used among the devices, and what cannot, with the reason, among what is left out.
@@ -35,6 +46,8 @@ void add_gpus(const char* backend, const ops::GpuSurvey& survey, const char* pro
     const std::string_view format = fp8::name(fp8::forward_format(gpu.family));
     devices.push_back({{"name", gpu.name},
                        {"description", gpu.description},
+                       {"verified", verified(backend, gpu.arch)},
+                       {"verification", verification(backend, gpu.arch, gpu.name)},
                        {"fp8_formats", {format}},
                        {"fp8_format_auto", format},
                        {"matrix_products", "bf16"},
@@ -52,6 +65,8 @@ nlohmann::ordered_json gather() {
   nlohmann::ordered_json devices = {
       {{"name", "cpu"},
        {"description", backend->device().description()},
+       {"verified", verified("cpu", "")},
+       {"verification", verification("cpu", "", "cpu")},
        {"kernels", machine.isa},
        {"fp8_formats", formats},
        {"fp8_format_auto", formats.front()},
@@ -80,6 +95,7 @@ void print(const nlohmann::ordered_json& info) {
              bytes_text(info["machine"]["memory_bytes"].get<double>()));
   for (const auto& device : info["devices"]) {
     fmt::print("device    {}: {}\n", text(device["name"]), text(device["description"]));
+    fmt::print("          {}\n", text(device["verification"]));
     fmt::print("          FP8 formats: {}; \"auto\" is {}\n",
                fmt::join(device["fp8_formats"].get<std::vector<std::string>>(), ", "), text(device["fp8_format_auto"]));
     fmt::print("          matrix products in {}: {}\n", text(device["matrix_products"]),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/memory_text.h"
+#include "ops/gpu/verified_hardware.h"
 
 namespace octet::cli {
 namespace {
@@ -61,6 +62,12 @@ std::vector<Row> join(const std::vector<LayerChoice>& table) {
     if (!joined) rows.push_back(std::move(next));
   }
   return rows;
+}
+
+std::string device_text(const ops::Backend& backend, const std::string& device) {
+  const std::string notice = ops::unverified_notice(backend.name(), backend.device().arch(), device);
+  return fmt::format("device      {}: {}\n{}", backend.name(), backend.device().description(),
+                     notice.empty() ? "" : "unverified  " + notice + "\n");
 }
 
 std::string model_text(const Engine& engine, std::int64_t seq_len) {
@@ -119,9 +126,9 @@ std::string duration_text(double seconds) {
 }
 
 std::string plan_text(const Engine& engine, const Config& config, PlanDetail detail) {
-  std::string text = fmt::format("device      {}: {}\n{}{}{}", engine.backend().name(),
-                                 engine.backend().device().description(), model_text(engine, config.training.seq_len),
-                                 precision_text(engine.model().precision()), memory_text(engine));
+  std::string text = device_text(engine.backend(), config.runtime.device) +
+                     model_text(engine, config.training.seq_len) + precision_text(engine.model().precision()) +
+                     memory_text(engine);
   if (detail == PlanDetail::full) {
     const PlannedRun run = planned_run(engine);
     text += choices_text(config, weigh_choices(config, run)) + optimizer_text(engine, config) +

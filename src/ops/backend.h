@@ -42,6 +42,8 @@ class Device {
 
   /// One line for people: "cpu: 2 threads, avx512_amx, oneDNN 2.6.3".
   [[nodiscard]] virtual std::string description() const = 0;
+  /// What its kernels are compiled for, "sm_90" or "gfx942"; empty for a CPU, which has them for several.
+  [[nodiscard]] virtual std::string arch() const { return {}; }
   /// The FP8 formats the device computes with; both families for a CPU.
   [[nodiscard]] virtual std::vector<fp8::FormatFamily> families() const = 0;
   [[nodiscard]] virtual ArenaAllocator allocator() = 0;

@@ -3,6 +3,7 @@
 #include "core/version.h"
 #include "io/config_text.h"
 #include "io/files.h"
+#include "ops/gpu/verified_hardware.h"
 #include "train/model_setup.h"
 #include "train/plan_choices.h"
 
@@ -138,20 +139,22 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
                       {"binary_hash", facts.binary_hash},
                       {"started", facts.started}};
   if (status != "running") run["finished"] = iso_time();
+  const ops::Device& device = engine.backend().device();
   run["config"] = facts.config;
   run["origins"] = facts.origins;
   run["machine"] = {{"cpu", facts.machine.cpu},
                     {"cores", facts.machine.cores},
                     {"isa", facts.machine.isa},
                     {"memory_bytes", facts.machine.memory_bytes},
-                    {"device", engine.backend().device().description()}};
+                    {"device", device.description()},
+                    {"device_verified", !ops::verified_on(engine.backend().name(), device.arch()).empty()}};
   run["libraries"] = library_versions();
   run["model"] = describe_model(engine.model(), config.training.seq_len);
   run["precision"] = describe_precision(engine.model());
   run["memory"] = describe_memory(engine);
   run["optimizer"] = describe_optimizer(engine, config);
   run["graphs"] = describe_graphs(engine);
-  const std::vector<std::string> untuned = engine.backend().device().untuned_products();
+  const std::vector<std::string> untuned = device.untuned_products();
   if (!untuned.empty()) run["untuned_products"] = untuned;
   if (!facts.records.is_null()) run["records"] = facts.records;
   if (result) run["result"] = describe_result(*result);

@@ -96,7 +96,32 @@ TEST_F(Bench, QuantizeOfOneMatrixStillTimesCasts) {
   EXPECT_EQ(bench.at("results").size(), 2U * 4 * 10);
 }
 
+TEST_F(Bench, QuantizeOfOneMatrixOnADeviceTimesCastsAloneAndFused) {
+  const auto bench = json_of({"bench", "quantize", "--device", "cpu", "--rows", "48", "--cols", "64", "--json"});
+  EXPECT_EQ(bench.at("rows"), 48);
+  EXPECT_EQ(bench.at("cols"), 64);
+  std::map<std::string, Json> casts;
+  for (const Json& cast : bench.at("casts")) {
+    const double rate = cast.at("bytes").get<double>() / cast.at("seconds").get<double>();
+    EXPECT_NEAR(cast.at("bytes_per_second").get<double>(), rate, 1e-9 * rate) << cast;
+    const double share = rate / bench.at("copy_bytes_per_second").get<double>();
+    EXPECT_NEAR(cast.at("share_of_copy").get<double>(), share, 1e-9 * share) << cast;
+    casts[cast.at("what").get<std::string>()] = cast;
+  }
+  EXPECT_EQ(casts.size(), 6U);
+  EXPECT_EQ(casts.at("row codes").at("bytes"), 48 * 64 * 3 + 48 * 4);
+  EXPECT_EQ(casts.at("column codes under known maxima").at("bytes"), 48 * 64 * 3 + (48 + 64) * 2);
+  EXPECT_EQ(casts.at("column codes from maxima on").at("bytes"), 48 * 64 * 5 + (48 + 64) * 4);
+  ASSERT_EQ(bench.at("fused").size(), 2U);
+  const Json& norm = bench.at("fused").at(0);
+  EXPECT_EQ(norm.at("producer"), "RMSNorm");
+  EXPECT_EQ(norm.at("apart_bytes"), 48 * 64 * 7 + 64 * 2 + 48 * 8);
+  EXPECT_EQ(norm.at("fused_bytes"), 48 * 64 * 3 + 64 * 2 + 48 * 8);
+}
+
 TEST_F(Bench, QuantizeRefusesWhatItCannotMeasure) {
+  refuses({"bench", "quantize", "--device", "cpu", "--cols", "0"}, {"16384 x 0", "--cols"});
+  refuses({"bench", "quantize", "--device", "cpu", "--cols", "64", "--set", "model.dim=64"}, {"--cols", "--set"});
   refuses({"bench", "quantize", kDebugModel, "--cols", "64"}, {"--cols", "--set"});
   refuses({"bench", "quantize", "--rows", "0"}, {"0 x 4096", "--rows"});
   refuses({"bench", "quantize", kDebugModel, "--rows", "0"}, {"training.seq_len", "0"});

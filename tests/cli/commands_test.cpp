@@ -58,14 +58,9 @@ TEST_F(Commands, ConfigDiffNamesWhatDiffers) {
 TEST_F(Commands, InfoNamesDevicesAndWhatIsLeftOut) {
   const auto info = json_of({"info", "--json"});
   EXPECT_EQ(info.at("devices").at(0).at("name"), "cpu");
+  EXPECT_EQ(info.at("devices").at(0).at("verified"), true);
   EXPECT_FALSE(info.at("libraries").empty());
   EXPECT_TRUE(contains(succeed({"info"}), "left out  cuda: "));
-}
-
-TEST_F(Commands, SelftestPassesEveryOp) {
-  const auto result = json_of({"selftest", "--json"});
-  EXPECT_GT(result.at("ops").size(), 10U);
-  for (const auto& op : result.at("ops")) EXPECT_EQ(op.at("verdict"), "ok") << op.dump();
 }
 
 TEST_F(Commands, GenerateFollowsItsSeed) {

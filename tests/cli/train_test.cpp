@@ -16,8 +16,10 @@ TEST_F(Train, LeavesAWholeRun) {
                            "validation loss", "checkpoint of step 6", "done: run"}) {
     EXPECT_TRUE(contains(out, part));
   }
+  EXPECT_EQ(out.find("unverified"), std::string::npos);
   const auto run = run_json("run");
   EXPECT_EQ(run.at("status"), "finished");
+  EXPECT_EQ(run.at("machine").at("device_verified"), true);
   EXPECT_EQ(run.at("command_line").at(1), "train");
   EXPECT_EQ(run.at("precision").at("layers_fp8"), 8);
   EXPECT_GT(run.at("result").at("fp8_codes_used").get<std::uint64_t>(), 0U);

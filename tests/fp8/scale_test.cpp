@@ -20,6 +20,20 @@ constexpr std::array<Format, 4> kAllFormats{Format::e4m3fn, Format::e4m3fnuz, Fo
 
 static_assert(!std::is_default_constructible_v<ScaleRule> && !std::is_aggregate_v<ScaleRule>);
 static_assert(!std::is_constructible_v<ScaleRule, Format, float, bool>, "a rule is made from its format alone");
+
+template <typename Maximum>
+concept MakesARule = requires(Maximum maximum) {
+  ScaleRule::of(maximum, true);
+};
+template <auto kMaximum>
+concept MakesARuleAtCompileTime = requires {
+  ScaleRule::of<kMaximum>(true);
+};
+static_assert(MakesARule<Format> && MakesARuleAtCompileTime<Format::e4m3fnuz>);
+static_assert(!MakesARule<float> && !MakesARule<double> && !MakesARule<int> && !MakesARule<std::uint8_t>);
+static_assert(!MakesARuleAtCompileTime<448> && !MakesARuleAtCompileTime<0>, "a number is no format");
+static_assert(!std::is_convertible_v<float, ScaleRule> && !std::is_convertible_v<Format, ScaleRule>);
+static_assert(!std::is_assignable_v<ScaleRule&, float>, "nor can one be changed into another by a number");
 static_assert(ScaleRule::of<Format::e4m3fnuz>(true).max() == 240.0F);
 static_assert(ScaleRule::of(Format::e4m3fnuz, true).max() == 240.0F);
 static_assert(demonstration::fnuz_scaled_for_448(false).format() == Format::e4m3fnuz);

@@ -15,6 +15,23 @@ TEST_F(HipDevices, AHostWithBothKindsHasBothFormats) {
   EXPECT_EQ(formats.at("hip:1"), "e4m3fn");
 }
 
+/// Until a line of src/ops/gpu/verified_hardware.h says otherwise.
+TEST_F(HipDevices, TrainingSaysThatTheHardwareIsNotVerified) {
+  simulate("gfx942,gfx950");
+  const std::string notice = " is not verified on hardware: run octet selftest --device hip:1 first; see docs/amd.md\n";
+  const Words run = train("run", {"--device", "hip:1", "--set", "training.steps=1"});
+  EXPECT_TRUE(contains(succeed(run), "\nunverified  hip gfx950" + notice));
+  EXPECT_EQ(run_json("run").at("machine").at("device_verified"), false);
+  EXPECT_TRUE(contains(succeed({"info"}), "\n          hip gfx950" + notice));
+  const nlohmann::json info = json_of({"info", "--json"});
+  for (const auto& device : info.at("devices")) {
+    const bool is_cpu = device.at("name") == "cpu";
+    EXPECT_EQ(device.at("verified"), is_cpu) << device;
+    const auto text = device.at("verification").get<std::string>();
+    EXPECT_EQ(text.find("is not verified on hardware") == std::string::npos, is_cpu) << device;
+  }
+}
+
 TEST_F(HipDevices, GpusWithoutKernelsAreRefusedByName) {
   const std::map<std::string, std::string> reasons{{"gfx940", "is an early MI300 that no kernel is compiled for"},
                                                    {"gfx90a", "has no FP8"},
@@ -22,6 +39,9 @@ TEST_F(HipDevices, GpusWithoutKernelsAreRefusedByName) {
   for (const auto& [processor, reason] : reasons) {
     simulate(processor);
     refuses({"selftest", "--device", "hip"}, {"(" + processor + ")", reason, "gfx942", "gfx950", "run on the CPU"});
+    const nlohmann::json left_out = json_of({"info", "--json"}).at("left_out").back();
+    EXPECT_EQ(left_out.at("backend"), "hip:0");
+    EXPECT_TRUE(contains(left_out.at("reason").get<std::string>(), reason));
   }
 }
 
@@ -37,6 +57,9 @@ TEST_F(HipDevices, NoneAndTooFew) {
 TEST_F(HipDevices, AFormatThatTheGpuLacks) {
   refuses(train("run", {"--device", "hip", "--recipe", "rowwise", "--fp8-format", "ocp"}),
           {"precision.fp8_format = \"ocp\" asks for e4m3fn, but device hip computes in e4m3fnuz"});
+  simulate("gfx942,gfx950");
+  refuses(train("run", {"--device", "hip:1", "--recipe", "rowwise", "--fp8-format", "fnuz"}),
+          {"precision.fp8_format = \"fnuz\" asks for e4m3fnuz, but device hip computes in e4m3fn"});
 }
 
 TEST_F(HipDevices, MoreMemoryThanThereIs) {

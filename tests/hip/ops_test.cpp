@@ -7,6 +7,7 @@
 namespace octet::test {
 namespace {
 
+/// On a host that has both, each in its own format.
 class HipOps : public SimulatedTest, public testing::WithParamInterface<const char*> {};
 
 /// Names of the kernels of which CDNA_SIM_COUNTS has a line.
@@ -20,11 +21,15 @@ std::set<std::string> launched(const std::filesystem::path& counts) {
 }
 
 TEST_P(HipOps, AgreeWithTheOracle) {
-  simulate(GetParam());
+  simulate("gfx942,gfx950");
   set_environment("CDNA_SIM_COUNTS", path("counts").string());
-  const Outcome outcome = octet({"selftest", "--device", "hip", "--json"});
+  const bool is_gfx942 = GetParam() == std::string("gfx942");
+  const Outcome outcome = octet({"selftest", "--device", is_gfx942 ? "hip:0" : "hip:1", "--rates", "none", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  const nlohmann::json ops = nlohmann::json::parse(outcome.out).at("ops");
+  const nlohmann::json result = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(result.at("arch"), GetParam());
+  EXPECT_EQ(result.at("fp8_format"), is_gfx942 ? "e4m3fnuz" : "e4m3fn");
+  const nlohmann::json& ops = result.at("ops");
   EXPECT_EQ(ops.size(), 42U);
   for (const auto& op : ops) {
     EXPECT_EQ(op.at("verdict"), "ok") << op;

@@ -15,10 +15,13 @@ class HipTraining : public SimulatedTest, public testing::WithParamInterface<con
   }
 };
 
+/// On a host that has both, each in its own format.
 TEST_P(HipTraining, TenStepsAreTheCpus) {
-  simulate(GetParam());
-  const std::string format = GetParam() == std::string("gfx942") ? "fnuz" : "ocp";
-  const std::vector<double> gpu = losses("gpu", {"--device", "hip"});
+  simulate("gfx942,gfx950");
+  const bool is_gfx942 = GetParam() == std::string("gfx942");
+  const std::string format = is_gfx942 ? "fnuz" : "ocp";
+  const std::vector<double> gpu = losses("gpu", {"--device", is_gfx942 ? "hip:0" : "hip:1"});
+  EXPECT_EQ(run_json("gpu").at("precision").at("format"), is_gfx942 ? "e4m3fnuz" : "e4m3fn");
   const std::vector<double> cpu = losses("cpu", {"--fp8-format", format});
   ASSERT_EQ(gpu.size(), 10U);
   ASSERT_EQ(cpu.size(), 10U);

@@ -195,7 +195,14 @@ class HipDriver final : public Driver {
 
   void load(const CodeObject& object) {
     hip::Module module = nullptr;
-    api().check_result(api().module_load(&module, object.data), "loading the kernels of {}", object.name);
+    const Result result = api().module_load(&module, object.data);
+    if (result == Result::no_binary_for_gpu) {
+      throw UserError(
+          "{} ({}) takes no code object of this octet, says {}: {}; install ROCm's newest runtime, or run on "
+          "the CPU",
+          facts_.name, facts_.arch, api().library.path(), api().describe(result));
+    }
+    api().check_result(result, "loading the kernels of {}", object.name);
     modules_.push_back(module);
   }
 

@@ -40,6 +40,7 @@ struct GpuOptions {
 struct FoundGpu {
   std::string name;          ///< as runtime.device has it: "cuda:0", "hip:0"
   std::string description;   ///< one line
+  std::string arch;          ///< "sm_90", "gfx942"
   fp8::FormatFamily family;  ///< of the FP8 formats that it multiplies
   std::string refusal;       ///< why it cannot be used; empty where it can
 };

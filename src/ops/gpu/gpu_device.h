@@ -33,6 +33,7 @@ class GpuDevice final : public Device {
         ranges_(std::move(ranges)) {}
 
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::string arch() const override { return driver_->facts().arch; }
   [[nodiscard]] std::vector<fp8::FormatFamily> families() const override { return {family_}; }
   [[nodiscard]] ArenaAllocator allocator() override;
   [[nodiscard]] std::optional<std::size_t> free_bytes() const override { return driver_->memory().free_bytes; }

@@ -12,6 +12,7 @@ FoundGpu describe_gpu(std::string name, const octet::gpu::SurveyedGpu& gpu) {
       .name = std::move(name),
       .description = fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}", facts.name, facts.arch,
                                  facts.multiprocessors, static_cast<double>(facts.memory_bytes) / kGiB, facts.runtime),
+      .arch = facts.arch,
       .family = fp8::family_of_arch(facts.arch),
       .refusal = gpu.refusal};
 }
