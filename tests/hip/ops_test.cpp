@@ -1,7 +1,4 @@
 // Every op against the double-precision oracle on simulated GPUs, codes byte by byte, with faults looked for.
-#include <fstream>
-#include <set>
-
 #include "hip/simulated_fixture.h"
 
 namespace octet::test {
@@ -10,19 +7,8 @@ namespace {
 /// On a host that has both, each in its own format.
 class HipOps : public SimulatedTest, public testing::WithParamInterface<const char*> {};
 
-/// Names of the kernels of which CDNA_SIM_COUNTS has a line.
-std::set<std::string> launched(const std::filesystem::path& counts) {
-  std::set<std::string> kernels;
-  std::ifstream file(counts);
-  for (std::string line; std::getline(file, line);) {
-    kernels.insert(nlohmann::json::parse(line).at("kernel").at("name"));
-  }
-  return kernels;
-}
-
 TEST_P(HipOps, AgreeWithTheOracle) {
   simulate("gfx942,gfx950");
-  set_environment("CDNA_SIM_COUNTS", path("counts").string());
   const bool is_gfx942 = GetParam() == std::string("gfx942");
   const Outcome outcome = octet({"selftest", "--device", is_gfx942 ? "hip:0" : "hip:1", "--rates", "none", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
@@ -34,12 +20,6 @@ TEST_P(HipOps, AgreeWithTheOracle) {
   for (const auto& op : ops) {
     EXPECT_EQ(op.at("verdict"), "ok") << op;
     EXPECT_GT(op.at("cases"), 0) << op;
-  }
-  const std::set<std::string> kernels = launched(path("counts"));
-  for (const char* heads : {"_32_32", "_64_64", "_128_128", "_192_128", "_256_256"}) {
-    for (const char* kernel : {"attention_forward", "attention_backward_keys", "attention_backward_queries"}) {
-      EXPECT_EQ(kernels.count(std::string(kernel) + heads), 1U) << kernel << heads << " is tested by no case";
-    }
   }
 }
 
