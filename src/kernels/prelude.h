@@ -25,7 +25,7 @@
 // max_u16x2(a, b)                the larger of each half of two words
 // anew(x)                        x, of which the compiler shall know nothing: what it made of x before is made again,
 // and
-//                                takes no registers in between; nothing where registers are not that few
+//                                takes no registers in between; just x where registers suffice
 // uniform_anew(x)                the same of a number that all threads of a warp share
 // one_by_one()                   what stands before is computed before what stands behind: work on many elements side
 // by
