@@ -23,13 +23,10 @@
 // count_bits(mask)               how many bits of a warp's mask are set
 // add_atomically(to, x)          for counts, whose order does not matter
 // max_u16x2(a, b)                the larger of each half of two words
-// anew(x)                        x, of which the compiler shall know nothing: what it made of x before is made again,
-// and
-//                                takes no registers in between; nothing where registers are not that few
+// anew(x)                        x, of which the compiler shall know nothing: what it made of x before it makes again,
+//                                for fewer registers in between; just x where registers suffice
 // uniform_anew(x)                the same of a number that all threads of a warp share
-// one_by_one()                   what stands before is computed before what stands behind: work on many elements side
-// by
-//                                side takes registers that there are not
+// one_by_one()                   what stands before is done before what stands behind, for fewer registers as well
 // load_16_bytes, store_16_bytes  streaming: what is read or written once should not displace what is read again
 // load_16_bytes_again            of what is read more than once
 // fast_exp(x)                    e^x within some units of 2^-22 and |x| 2^-24; subnormal results too

@@ -100,7 +100,7 @@ class PlantedFaults : public testing::TestWithParam<std::size_t> {
   /// What the detectors said, and what the check did; empty where neither found a fault.
   [[nodiscard]] static std::string complaints(const std::vector<CodeFile>& code) {
     const Fault& fault = kFaults.at(GetParam());
-    std::ofstream(errors(), std::ios::trunc);
+    const std::ofstream emptied(errors());
     set_code(code);
     const auto backend = ops::make_hip_backend(static_cast<int>(GetParam()));
     Trial trial(*backend);
