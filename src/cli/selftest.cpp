@@ -50,10 +50,10 @@ void run(const SelftestOptions& options, Session& session) {
     fmt::print("{}\n", to_json(backend->device().description(), results).dump(2));
     return;
   }
-  fmt::print("device {}: {}\n{:<23} {:>6} {:>8} {:>24}  {}\n", backend->name(), backend->device().description(), "op",
+  fmt::print("device {}: {}\n{:<20} {:>6} {:>8} {:>24}  {}\n", backend->name(), backend->device().description(), "op",
              "cases", "refused", "worst error / allowed", "verdict");
   for (const auto& r : results) {
-    fmt::print("{:<23} {:>6} {:>8} {:>24.3f}  {}{}\n", r.op, r.cases, r.refused, r.worst_error, verdict(r),
+    fmt::print("{:<20} {:>6} {:>8} {:>24.3f}  {}{}\n", r.op, r.cases, r.refused, r.worst_error, verdict(r),
                r.refused == 0 ? "" : "; refused: " + r.refusal);
     if (!r.message.empty()) fmt::print("  {}\n", r.message);
   }
