@@ -23,6 +23,12 @@ OCTET_DEVICE Vector pack(const Eight& x) {
   return vector;
 }
 
+/// The larger magnitudes of two vectors, signs cleared.
+OCTET_DEVICE void raise(Vector& maxima, const Vector& x) {
+#pragma unroll
+  for (int w = 0; w < 4; ++w) maxima.words[w] = max_u16x2(maxima.words[w], x.words[w]);
+}
+
 OCTET_DEVICE void load_eight(const bf16* from, Eight& x) {
   unpack(load_16_bytes<Vector>(from), x);
 }

@@ -13,11 +13,6 @@ OCTET_DEVICE bf16 larger(bf16 x, bf16 y) {
   return x.bits > y.bits ? x : y;
 }
 
-OCTET_DEVICE void raise(Vector& maxima, const Vector& x) {
-#pragma unroll
-  for (int w = 0; w < 4; ++w) maxima.words[w] = max_u16x2(maxima.words[w], x.words[w]);
-}
-
 constexpr int kVectors = kColumns / 8;  // of a row of a block's columns, a thread each
 constexpr int kRows = kThreads / kVectors;
 

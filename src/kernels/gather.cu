@@ -47,25 +47,32 @@ OCTET_DEVICE void gather_rows(const GatherRows& a) {
   });
 }
 
-/// Eight columns of a group a thread.
+/// Sixty-four columns of a group a block: eight threads for a row of partials, which few or all blocks may have left.
 OCTET_DEVICE void fold_group_columns(const FoldGroupColumns& a) {
-  const int col = (block_index() * thread_count() + thread_index()) * 8;
+  constexpr int kVectors = 8;
+  constexpr int kSlices = 32;
+  OCTET_SHARED Vector slices[kSlices][kVectors];
+  const int vector = thread_index() % kVectors;
+  const int slice = thread_index() / kVectors;
+  const int col = (block_index() * kVectors + vector) * 8;
   const int group = block_index_y();
-  if (col >= a.cols) return;
   const Index begin = a.groups.offsets[group];
   const Index end = a.groups.offsets[group + 1];
   Vector largest{};
-  if (begin < end) {
+  if (begin < end && col < a.cols) {
     const Index each = rows_each(a.groups, a.blocks);
     const bf16* from = a.partials + (begin / each + group) * a.cols;
     const int count = static_cast<int>((end - 1) / each - begin / each) + 1;
 #pragma unroll 4
-    for (int i = 0; i < count; ++i) {
-      const Vector part = load_eight_of(from + Index{i} * a.cols, col, a.cols, a.cols % 8 == 0);
-#pragma unroll
-      for (int w = 0; w < 4; ++w) largest.words[w] = max_u16x2(largest.words[w], part.words[w]);
+    for (int i = slice; i < count; i += kSlices) {
+      raise(largest, load_eight_of(from + Index{i} * a.cols, col, a.cols, a.cols % 8 == 0));
     }
   }
+  slices[slice][vector] = largest;
+  sync_block();
+  if (slice != 0 || col >= a.cols) return;
+#pragma unroll 4
+  for (int i = 1; i < kSlices; ++i) raise(largest, slices[i][vector]);
   store_some(a.amax + Index{group} * a.cols + col, a.cols - col, largest);
 }
 

@@ -13,6 +13,39 @@ OCTET_DEVICE float weighted(float weight, float gate, const Sigmoid& of_gate, fl
   return weight * silu_times(gate, of_gate, up);
 }
 
+/// The choice and the weight of row after row. Each is asked for a row before it is needed: a weight takes two loads,
+/// one after the other.
+class ChoiceAhead {
+ public:
+  OCTET_DEVICE ChoiceAhead(const std::int32_t* choice_of_row, const float* weights, Index begin, Index end)
+      : choice_of_row_(choice_of_row), weights_(weights), end_(end), after_(choice_at(begin + 1)) {
+    next_ = choice_at(begin);
+    next_weight_ = weights_[next_];
+  }
+
+  /// Row r, the one after that of the last call.
+  OCTET_DEVICE void take(Index r) {
+    choice = next_;
+    weight = next_weight_;
+    next_ = after_;
+    next_weight_ = weights_[next_];
+    after_ = choice_at(r + 2);
+  }
+
+  std::int32_t choice;
+  float weight;
+
+ private:
+  /// Beyond the last row the last one's.
+  [[nodiscard]] OCTET_DEVICE std::int32_t choice_at(Index r) const { return choice_of_row_[r < end_ ? r : end_ - 1]; }
+
+  const std::int32_t* choice_of_row_;
+  const float* weights_;
+  Index end_;
+  std::int32_t next_, after_;
+  float next_weight_;
+};
+
 /// y = weight * silu(gate) * up, in the registers of gate.
 template <fp8::Format F, int V>
 OCTET_DEVICE void forward(const GroupedSwigluForward& a) {
@@ -28,8 +61,10 @@ OCTET_DEVICE void forward(const GroupedSwigluForward& a) {
       next_up.ask(a.gate_up + r * 2 * a.dim + a.dim, place, r < end);
     };
     ask(begin);
+    ChoiceAhead of_row(a.choice_of_row, a.weights, begin, end);
     for (Index r = begin; r < end; ++r) {
-      const float weight = a.weights[a.choice_of_row[r]];
+      of_row.take(r);
+      const float weight = of_row.weight;
       RowVectors<V> y;
       RowVectors<V> up;
       finish_copies();
@@ -66,9 +101,10 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
       next_dy.ask(a.dy + r * a.dim, place, r < end);
     };
     ask(begin);
+    ChoiceAhead of_row(a.choice_of_row, a.weights, begin, end);
     for (Index r = begin; r < end; ++r) {
-      const std::int32_t choice = a.choice_of_row[r];
-      const float weight = a.weights[choice];
+      of_row.take(r);
+      const float weight = of_row.weight;
       RowVectors<V> dgate;
       RowVectors<V> dup;
       RowVectors<V> dy;
@@ -90,7 +126,7 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
         dup.set_pair(i, low.dup, high.dup);
       }
       dweight = sums.sum(dweight);
-      if (thread_index() == 0) a.dweights[choice] = dweight;
+      if (thread_index() == 0) a.dweights[of_row.choice] = dweight;
       if (a.dgate_up != nullptr) {
         bf16* out = a.dgate_up + r * 2 * a.dim;
         dgate.store(out, place);
@@ -180,6 +216,11 @@ OCTET_DEVICE bf16 amax_of(const GroupedSwigluCast& a, const GroupTile& tile) {
   return part == 2 && a.activated.codes != nullptr ? column_amax(a.activated, tile, col, a.dim) : bf16{0x3F80};
 }
 
+/// The choice of row r of a thread's part, which is read a tile ahead; none where there is no row.
+OCTET_DEVICE std::int32_t choice_at(const GroupedSwigluCast& a, const GroupTile& tile, int r) {
+  return tile.has(r) ? a.choice_of_row[tile.row(r)] : -1;
+}
+
 /// Tiles of dgate and dup, or of y, or of all three, made together and each transposed.
 template <fp8::Format F>
 OCTET_DEVICE void cast(const GroupedSwigluCast& a) {
@@ -194,13 +235,17 @@ OCTET_DEVICE void cast(const GroupedSwigluCast& a) {
   int number = block_index();
   GroupTile tile(a.groups, a.tiles_across, number, 0);
   bf16 amax = amax_of(a, tile);
+  std::int32_t choices[4];
 #pragma unroll
-  for (int r = 0; r < 4; ++r) ahead.ask(a, tile, r);
+  for (int r = 0; r < 4; ++r) {
+    ahead.ask(a, tile, r);
+    choices[r] = choice_at(a, tile, r);
+  }
   while (number < tiles) {
-    if (thread_index() < 3 * kTileCols) scales.of[thread_index()] = scale_of(a.rule, amax);
     float weights[4];
 #pragma unroll
-    for (int r = 0; r < 4; ++r) weights[r] = tile.has(r) ? a.weights[a.choice_of_row[tile.row(r)]] : 0.0F;
+    for (int r = 0; r < 4; ++r) weights[r] = choices[r] >= 0 ? a.weights[choices[r]] : 0.0F;
+    if (thread_index() < 3 * kTileCols) scales.of[thread_index()] = scale_of(a.rule, amax);
     number += block_count();
     const GroupTile next(a.groups, a.tiles_across, number, tile.group);
     TileValues dgate;
@@ -214,6 +259,8 @@ OCTET_DEVICE void cast(const GroupedSwigluCast& a) {
       operands.evaluate(dgate.rows[r], dup.rows[r], y.rows[r]);
     }
     amax = amax_of(a, next);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) choices[r] = choice_at(a, next, r);
     sync_block();  // the scales are there, and the codes of the tile before have left
     const std::uint32_t kept = tile.kept();
     if (a.transposed.codes != nullptr) {

@@ -138,11 +138,11 @@ class CudaDriver final : public Driver {
     return known->second;
   }
 
-  void launch(Kernel kernel, const LaunchShape& shape, const void* arguments, std::size_t bytes) override {
+  void launch(Kernel kernel, const LaunchShape& shape, const void* arguments, std::size_t /*bytes*/) override {
     auto* function = static_cast<CUfunction>(kernel.handle);
     allow_shared(function, shape.shared_bytes);
-    std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
-                               CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    // By address: the driver knows where a struct of larger alignment lies among a kernel's parameters.
+    std::array<void*, 1> parameters{const_cast<void*>(arguments)};
     // The kernel may begin while what is before it in the stream ends: it waits itself (await_previous_kernels).
     CUlaunchAttribute overlap{};
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
@@ -158,7 +158,7 @@ class CudaDriver final : public Driver {
     config.hStream = stream();
     config.attrs = &overlap;
     config.numAttrs = 1;
-    const CUresult result = api().launch_kernel(&config, function, nullptr, extra.data());
+    const CUresult result = api().launch_kernel(&config, function, parameters.data(), nullptr);
     if (result != CUDA_SUCCESS) api().check_result(result, "launching {}", name_of(function));
   }
 

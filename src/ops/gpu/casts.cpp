@@ -97,7 +97,7 @@ RowPlan plan(const Device& device, const Maxima& op, WorkspaceCutter& cutter) {
   if (op.cols > kLongestRow) return plan(device, without_codes(op), cutter);
   RowLaunch launch = row_launch(
       device, {.rows = op.matrices * op.rows, .cols = op.cols, .tiles = kRowTiles, .column_folds = 1, .rows_ahead = 1});
-  const Index wanted = (launch.blocks() + op.matrices - 1) / op.matrices;
+  const Index wanted = (launch.blocks() + op.matrices - 1) / std::max<Index>(1, op.matrices);
   launch.shape.blocks_x = static_cast<unsigned>(std::min<Index>(wanted, blocks_for(op.rows, launch.shape.threads_y)));
   launch.shape.blocks_y = static_cast<unsigned>(op.matrices);
   return {launch, cutter.take<bf16>(op.matrices * launch.blocks() * op.cols)};

@@ -28,12 +28,11 @@ inline void fold_columns(const GpuDevice& device, const bf16* partials, const Gr
                          const Groups& groups, const RowLaunch& launch, Index cols) {
   if (!columns.wanted) return;
   constexpr unsigned kThreads = 256;
-  device.launch("fold_group_columns",
-                {.blocks_x = blocks_for(cols, 8 * kThreads),
-                 .blocks_y = static_cast<unsigned>(groups.experts),
-                 .threads = kThreads},
-                kernels::FoldGroupColumns{partials, columns.amax, row_groups(groups), static_cast<int>(launch.blocks()),
-                                          static_cast<int>(cols)});
+  device.launch(
+      "fold_group_columns",
+      {.blocks_x = blocks_for(cols, 64), .blocks_y = static_cast<unsigned>(groups.experts), .threads = kThreads},
+      kernels::FoldGroupColumns{partials, columns.amax, row_groups(groups), static_cast<int>(launch.blocks()),
+                                static_cast<int>(cols)});
 }
 
 /// Over all tiles that groups of these rows may need; there is at least one block, as empty groups have scales too.
