@@ -140,67 +140,87 @@ DeepSeek::Further DeepSeek::shift(ops::Executor& run, const Batch& batch) const 
   const auto piece = [&](const char* what) {
     return run.memory().allocate(what, DType::i32, 1, tokens, MemoryClass::activations);
   };
-  Further further{piece("further_inputs"), piece("further_targets"), {}, {}};
+  Further further{piece("further_inputs"), piece("further_targets"), {}, {}, {}};
   run(ops::ShiftTokens{batch.inputs, further.inputs.ptr<std::int32_t>(), tokens, batch.shape.seq_len, 0});
   run(ops::ShiftTokens{batch.targets, further.targets.ptr<std::int32_t>(), tokens, batch.shape.seq_len, -1});
   return further;
 }
 
 void DeepSeek::train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) {
-  double* other = other_losses_.ptr<double>();
-  const BackwardStep step{batch.shape, gradient_scale, other};
-  const std::int64_t tokens = batch.shape.tokens();
+  const BackwardStep step{batch.shape, gradient_scale, other_losses_.ptr<double>()};
   auto phase = run.phase("forward");
   if (!accumulate) begin_step(run);
   std::vector<DeepSeekBlock::Saved> saved(blocks_.size());
-  Residual stream{ends_.embed(run, batch.inputs, tokens), {}};
+  Residual stream{ends_.embed(run, batch.inputs, batch.shape.tokens()), {}};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     stream = blocks_[i].forward(run, batch.shape, cos_sin(), std::move(stream), load_of(i), &saved[i]);
   }
-  std::vector<VocabularyLayers::Final> ends;
-  ends.push_back(ends_.finish(run, std::move(stream)));
-  std::vector<Further> further;
-  Batch shifted = batch;
-  for (std::size_t i = 0; i < depths(); ++i) {
-    Further& next = further.emplace_back(shift(run, shifted));
-    shifted.inputs = next.inputs.ptr<std::int32_t>();
-    shifted.targets = next.targets.ptr<std::int32_t>();
-    stream = modules_[i].forward(run, batch.shape, cos_sin(), ends[i].x.tensor(),
-                                 ends_.embed(run, shifted.inputs, tokens), load_of(blocks_.size() + i), next.saved);
-    ends.push_back(ends_.finish(run, std::move(stream)));
-  }
+  VocabularyLayers::Final end = ends_.finish(run, std::move(stream));
+  std::vector<Further> further = predict_further(run, batch, end.x.tensor());
 
   phase.next("head and loss");
   Buffer dnormed =
-      ends_.loss_and_gradient(run, std::move(ends[0].normed), batch.targets, gradient_scale, accumulate, loss_sum);
-  const float share = gradient_scale / static_cast<float>(std::max<std::size_t>(depths(), 1));
-  for (std::size_t i = 0; i < depths(); ++i) {
-    further[i].dnormed =
-        ends_.loss_and_gradient(run, std::move(ends[i + 1].normed), further[i].targets.ptr<std::int32_t>(),
-                                share * config_.mtp_weight, true, other == nullptr ? nullptr : other + 1);
-  }
+      ends_.loss_and_gradient(run, std::move(end.normed), batch.targets, gradient_scale, accumulate, loss_sum);
+  further_losses(run, gradient_scale, further);
 
   phase.next("backward");
   const bool embeds_further = depths() > 0;  // the table's gradient then begins before the blocks' backward
   if (!accumulate && embeds_further) ends_.begin_embedding_gradients(run);
-  Buffer dstream;  // of the stream that the next depth has read
-  for (std::size_t i = depths(); i-- > 0;) {
-    ResidualGradient gradient = ends_.finish_backward(run, std::move(further[i].dnormed), std::move(ends[i + 1]),
-                                                      std::move(dstream), modules_[i].last());
-    PredictionModule::Gradients gradients = modules_[i].backward(
-        run, step, cos_sin(), std::move(gradient), ends[i].x.tensor(), std::move(further[i].saved), accumulate);
-    ends_.embedding_backward(run, further[i].inputs.ptr<std::int32_t>(), gradients.dembedded.tensor());
-    dstream = std::move(gradients.dstream);
-    further.pop_back();
-  }
+  Buffer dread = further_backward(run, step, end.x.tensor(), std::move(further), accumulate);
   ResidualGradient gradient =
-      ends_.finish_backward(run, std::move(dnormed), std::move(ends[0]), std::move(dstream), blocks_.back().last());
+      ends_.finish_backward(run, std::move(dnormed), std::move(end), std::move(dread), blocks_.back().last());
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     const Linear* below = i > 0 ? blocks_[i - 1].last() : nullptr;
     gradient = blocks_[i].backward(run, step, cos_sin(), std::move(gradient), std::move(saved[i]), below, accumulate);
   }
   if (!accumulate && !embeds_further) ends_.begin_embedding_gradients(run);
   ends_.embedding_backward(run, batch.inputs, gradient.values.tensor());
+}
+
+/// From the stream [T, D] that the blocks ended with, depth by depth.
+std::vector<DeepSeek::Further> DeepSeek::predict_further(ops::Executor& run, const Batch& batch,
+                                                         const Tensor& stream) const {
+  std::vector<Further> further;
+  Batch shifted = batch;
+  Tensor read = stream;
+  for (std::size_t i = 0; i < depths(); ++i) {
+    Further& next = further.emplace_back(shift(run, shifted));
+    shifted.inputs = next.inputs.ptr<std::int32_t>();
+    shifted.targets = next.targets.ptr<std::int32_t>();
+    Buffer embedded = ends_.embed(run, shifted.inputs, batch.shape.tokens());
+    next.end = ends_.finish(run, modules_[i].forward(run, batch.shape, cos_sin(), read, std::move(embedded),
+                                                     load_of(blocks_.size() + i), next.saved));
+    read = next.end.x.tensor();
+  }
+  return further;
+}
+
+/// The head on each depth's stream. Gradients are those of the mean over the depths, with its weight.
+void DeepSeek::further_losses(ops::Executor& run, float gradient_scale, std::vector<Further>& further) const {
+  double* sum = other_losses_.ptr<double>() == nullptr ? nullptr : other_losses_.ptr<double>() + 1;
+  for (Further& each : further) {
+    const float scale = gradient_scale * config_.mtp_weight / static_cast<float>(depths());
+    each.dnormed =
+        ends_.loss_and_gradient(run, std::move(each.end.normed), each.targets.ptr<std::int32_t>(), scale, true, sum);
+  }
+}
+
+/// The gradient of `stream` [T, D] from the first depth, which has read it; nothing where there is none.
+Buffer DeepSeek::further_backward(ops::Executor& run, const BackwardStep& step, const Tensor& stream,
+                                  std::vector<Further> further, bool accumulate) const {
+  Buffer dread;  // of a stream, from the depth that has read it
+  for (std::size_t i = depths(); i-- > 0;) {
+    Further& each = further.back();
+    const Tensor read = i > 0 ? further[i - 1].end.x.tensor() : stream;
+    ResidualGradient gradient =
+        ends_.finish_backward(run, std::move(each.dnormed), std::move(each.end), std::move(dread), modules_[i].last());
+    PredictionModule::Gradients gradients =
+        modules_[i].backward(run, step, cos_sin(), std::move(gradient), read, std::move(each.saved), accumulate);
+    ends_.embedding_backward(run, each.inputs.ptr<std::int32_t>(), gradients.dembedded.tensor());
+    dread = std::move(gradients.dstream);
+    further.pop_back();
+  }
+  return dread;
 }
 
 void DeepSeek::validate(ops::Executor& run, const Batch& batch, double* loss_sum) const {

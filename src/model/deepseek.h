@@ -46,12 +46,18 @@ class DeepSeek final : public Model {
   struct Further {
     Buffer inputs, targets;  // [1, T] i32: those of the pass, so many tokens further on
     PredictionModule::Saved saved;
-    Buffer dnormed;
+    VocabularyLayers::Final end;
+    Buffer dnormed;  // [T, D] bf16
   };
 
   [[nodiscard]] std::size_t depths() const { return modules_.size(); }
   [[nodiscard]] Further shift(ops::Executor& run, const Batch& batch) const;
   void begin_step(ops::Executor& run) const;
+  [[nodiscard]] std::vector<Further> predict_further(ops::Executor& run, const Batch& batch,
+                                                     const Tensor& stream) const;
+  void further_losses(ops::Executor& run, float gradient_scale, std::vector<Further>& further) const;
+  [[nodiscard]] Buffer further_backward(ops::Executor& run, const BackwardStep& step, const Tensor& stream,
+                                        std::vector<Further> further, bool accumulate) const;
   [[nodiscard]] const float* cos_sin() const { return cos_sin_.ptr<float>(); }
   [[nodiscard]] std::int64_t* load_of(std::size_t row) const;
 

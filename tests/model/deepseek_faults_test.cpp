@@ -32,14 +32,14 @@ class DeepSeekFaults : public testing::Test {
   template <typename Op>
   static void expect_caught(const char* what, Fault<Op> fault) {
     const Agreement found = agreement_on(make_faulty_backend<Op>(std::move(fault)));
-    EXPECT_FALSE(kBf16Bounds.hold(found))
+    EXPECT_FALSE(kLatentBounds.hold(found))
         << what << " goes unnoticed: relative error of the loss " << found.loss_error << ", logits "
         << found.logits_sqnr << " dB, " << found.worst_gradient << " " << found.gradient_sqnr << " dB";
   }
 };
 
 TEST_F(DeepSeekFaults, NoFaultIsFound) {
-  EXPECT_TRUE(kBf16Bounds.hold(agreement_on(make_faulty_backend<ops::Zero>([](ops::Zero&) {}))));
+  EXPECT_TRUE(kLatentBounds.hold(agreement_on(make_faulty_backend<ops::Zero>([](ops::Zero&) {}))));
 }
 
 TEST_F(DeepSeekFaults, LatentAttention) {

@@ -71,7 +71,8 @@ class DeepSeekAgainstOracle : public testing::TestWithParam<Case> {
 
 TEST_P(DeepSeekAgainstOracle, OneStep) {
   const DeepSeekConfig config = GetParam().config();
-  if (std::string_view(GetParam().recipe) == "bf16") return expect_agreement(config, clear_batch(config, {2, 5}), {});
+  const bool in_bf16 = std::string_view(GetParam().recipe) == "bf16";
+  if (in_bf16 && config.mtp_depth == 0) return expect_agreement(config, clear_batch(config, {2, 5}), {});
   LlamaConfig vocabulary;
   vocabulary.vocab = config.vocab;
   expect_agreement(config, random_batch(vocabulary, {2, 24}), kOneChoice);
@@ -100,9 +101,9 @@ DeepSeekConfig balanced() {
 constexpr Bounds kFp8Bounds{2e-2, 14, 7};
 
 INSTANTIATE_TEST_SUITE_P(Recipes, DeepSeekAgainstOracle,
-                         testing::Values(Case{"bf16", small_deepseek, "bf16", kOcp, kBf16Bounds},
-                                         Case{"bf16_router_of_qwen3", plain_deepseek, "bf16", kOcp, kBf16Bounds},
-                                         Case{"bf16_further_tokens", further, "bf16", kOcp, kBf16Bounds},
+                         testing::Values(Case{"bf16", small_deepseek, "bf16", kOcp, kLatentBounds},
+                                         Case{"bf16_router_of_qwen3", plain_deepseek, "bf16", kOcp, kLatentBounds},
+                                         Case{"bf16_further_tokens", further, "bf16", kOcp, kLatentBounds},
                                          Case{"rowwise_further_tokens", further, "rowwise", kOcp, kFp8Bounds},
                                          Case{"rowwise_ocp", small_deepseek, "rowwise", kOcp, kFp8Bounds},
                                          Case{"rowwise_fnuz", small_deepseek, "rowwise", kFnuz, kFp8Bounds},
@@ -147,7 +148,8 @@ TEST_P(DeepSeekBalanceLoss, IsPartOfTheRoutersGradient) {
   expect_agreement(config, batch, {});
 }
 
-INSTANTIATE_TEST_SUITE_P(Bf16, DeepSeekBalanceLoss, testing::Values(Case{"bf16", balanced, "bf16", kOcp, kBf16Bounds}),
+INSTANTIATE_TEST_SUITE_P(Bf16, DeepSeekBalanceLoss,
+                         testing::Values(Case{"bf16", balanced, "bf16", kOcp, kLatentBounds}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST(DeepSeekRecipes, OneScaleForAllExpertsIsRefused) {

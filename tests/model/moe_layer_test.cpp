@@ -31,11 +31,6 @@ std::vector<bf16> random_rows(std::string_view stream, std::int64_t count) {
   return values;
 }
 
-/// What the layer is asked to learn. Of a random gradient every product of backward reads random rows; that of the
-/// squared distance from ones, by which the published FP8 layers are tested, is nearly the same in all its elements
-/// while outputs are small.
-enum class Target { random_gradient, ones };
-
 struct LayerResults {
   Vector output, input_gradient, w13_gradient, w2_gradient;
 };
@@ -43,9 +38,8 @@ struct LayerResults {
 /// The layer with memory of its own.
 class MoeLayer {
  public:
-  MoeLayer(const DeepSeekConfig& config, PrecisionOptions precision, Target target)
+  MoeLayer(const DeepSeekConfig& config, PrecisionOptions precision)
       : config_(config),
-        target_(target),
         options_{.precision = precision},
         precision_(std::move(precision)),
         moe_(config_, "layers.0.moe", 0.02, kTokens, precision_, options_, slab_, expert_slab_, parameters_) {}
@@ -58,9 +52,9 @@ class MoeLayer {
     (void)step(plan);
     Memory memory(planning.finish(), backend.device().allocator());
     take_persistent(memory);
+    // Weights of unit gain, so that no result drowns in another.
     parameters_.initialize(backend.device(), 7);
-    for (const Slab* slab : {&slab_, &expert_slab_}) {  // for a random gradient weights of unit gain
-      if (target_ == Target::ones) continue;
+    for (const Slab* slab : {&slab_, &expert_slab_}) {
       for (bf16& weight : std::span(slab->weights().ptr<bf16>(), static_cast<std::size_t>(slab->numel()))) {
         weight = to_bf16(to_float(weight) * 3.0F);
       }
@@ -103,11 +97,6 @@ class MoeLayer {
     if (const Linear* reader = moe_.first()) reader->cast_input(run, moe_.first_use(Pass::training), saved.shared.in);
     Buffer delta = moe_.forward(run, Pass::training, static_cast<std::int64_t*>(load_.tensor().raw()), saved);
     LinearOperand ddelta{.values = rows(run, "output gradient")};
-    if (target_ == Target::ones && !run.memory().planning()) {
-      for (std::int64_t i = 0; i < delta.tensor().numel(); ++i) {
-        ddelta.values.ptr<bf16>()[i] = to_bf16(to_float(delta.ptr<bf16>()[i]) - 1);
-      }
-    }
     if (const Linear* last = moe_.last()) last->cast_gradient(run, ddelta);
     const BackwardStep step{{1, kTokens}, 1.0F, nullptr};
     const Buffer dx = moe_.backward(run, step, ddelta, saved, false);
@@ -117,7 +106,6 @@ class MoeLayer {
   }
 
   DeepSeekConfig config_;
-  Target target_;
   ModelOptions options_;
   PrecisionPlan precision_;
   octet::Parameters parameters_;
@@ -127,39 +115,27 @@ class MoeLayer {
   Buffer load_;  // [1, E] u64
 };
 
-struct LayerCase {
-  const char* name;
-  std::int64_t shared_experts;
-  Target target;
-  double least_input_gradient;  // dB
-};
-
-class MoeLayerInFp8 : public testing::TestWithParam<LayerCase> {};
+class MoeLayerInFp8 : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(MoeLayerInFp8, KeepsTheSignal) {
-  const LayerCase& each = GetParam();
-  const DeepSeekConfig config = layer_config(each.shared_experts);
+  const DeepSeekConfig config = layer_config(GetParam());
   const auto backend = ops::make_cpu_backend(2);
-  const LayerResults in_bf16 = MoeLayer(config, precision("bf16"), each.target).run(*backend);
-  const LayerResults in_fp8 = MoeLayer(config, precision("rowwise"), each.target).run(*backend);
+  const LayerResults in_bf16 = MoeLayer(config, precision("bf16")).run(*backend);
+  const LayerResults in_fp8 = MoeLayer(config, precision("rowwise")).run(*backend);
   const double output = sqnr(in_fp8.output, in_bf16.output);
   const double input_gradient = sqnr(in_fp8.input_gradient, in_bf16.input_gradient);
   const double w13 = sqnr(in_fp8.w13_gradient, in_bf16.w13_gradient);
   const double w2 = sqnr(in_fp8.w2_gradient, in_bf16.w2_gradient);
   fmt::print("output {:.1f} dB, input gradient {:.1f} dB, weight gradients {:.1f} and {:.1f} dB\n", output,
              input_gradient, w13, w2);
+  // Two products in a row either way, of operands that e4m3 holds to 31 dB each.
   EXPECT_GE(output, 23);
-  EXPECT_GE(input_gradient, each.least_input_gradient);
+  EXPECT_GE(input_gradient, 23);
   EXPECT_GE(w13, 21);
   EXPECT_GE(w2, 21);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, MoeLayerInFp8,
-                         testing::Values(LayerCase{"routed", 0, Target::random_gradient, 23},
-                                         LayerCase{"routed_and_shared", 1, Target::random_gradient, 23},
-                                         LayerCase{"routed_towards_ones", 0, Target::ones, 29},
-                                         LayerCase{"routed_and_shared_towards_ones", 1, Target::ones, 29}),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(SharedExperts, MoeLayerInFp8, testing::Values(0, 1));
 
 }  // namespace
 }  // namespace octet::test

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "model/agreement.h"
 #include "model/deepseek.h"
-#include "model/model_run.h"
 #include "ops/reference/deepseek.h"
 
 namespace octet::test {
@@ -24,6 +24,9 @@ namespace octet::test {
 /// Random tokens, every seventh target ignored, whose choices of experts no error of bf16 changes: the first of several
 /// for which the oracle says so.
 [[nodiscard]] ops::reference::LlamaBatch clear_batch(const DeepSeekConfig& config, const BatchShape& shape);
+
+/// bf16 products with fp32 sums: of few tokens, through latents.
+inline constexpr Bounds kLatentBounds{2e-3, 36, 28};
 
 /// Biases [E] by the oracle's names of layers.
 using Biases = std::map<std::string, ops::reference::Vector>;

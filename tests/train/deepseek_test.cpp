@@ -21,12 +21,15 @@ Engine engine_with(std::vector<std::string> overrides, const std::string& recipe
   return small_engine(small_deepseek_config(overrides).config);
 }
 
-/// The one layer's.
+/// Of all layers, one after another.
 std::vector<float> biases_of(const Engine& engine) {
-  const auto& states = engine.model().parameters().states();
-  EXPECT_EQ(states.size(), 1);
-  const ops::HostBytes bytes(engine.backend().device(), states.front().values.tensor());
-  return {bytes.as<float>().begin(), bytes.as<float>().end()};
+  std::vector<float> biases;
+  for (const TrainedState& state : engine.model().parameters().states()) {
+    const ops::HostBytes bytes(engine.backend().device(), state.values.tensor());
+    const auto values = bytes.as<float>();
+    biases.insert(biases.end(), values.begin(), values.end());
+  }
+  return biases;
 }
 
 class DeepSeekSaving : public testing::TestWithParam<const char*> {
