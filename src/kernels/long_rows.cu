@@ -17,7 +17,7 @@ OCTET_DEVICE Vector load_part(const bf16* row, int col, int cols, bool aligned) 
   return x;
 }
 
-OCTET_DEVICE void raise(Vector& maxima, const Vector& x) {
+OCTET_DEVICE void raise_by_magnitudes(Vector& maxima, const Vector& x) {
 #pragma unroll
   for (int w = 0; w < 4; ++w) maxima.words[w] = max_u16x2(maxima.words[w], x.words[w] & 0x7FFF'7FFFU);
 }
@@ -26,7 +26,7 @@ OCTET_DEVICE bf16 amax_of(const bf16* row, const QuantizeRows& a, BlockFold<std:
   Vector maxima{};
 #pragma unroll 4
   for (int col = 8 * thread_index(); col < a.cols; col += 8 * thread_count()) {
-    raise(maxima, load_part(row, col, a.cols, a.aligned));
+    raise_by_magnitudes(maxima, load_part(row, col, a.cols, a.aligned));
   }
   const std::uint32_t halves =
       max_u16x2(max_u16x2(maxima.words[0], maxima.words[1]), max_u16x2(maxima.words[2], maxima.words[3]));
@@ -78,7 +78,7 @@ OCTET_DEVICE void column_maxima(const QuantizeRows& a) {
   Vector maxima{};
 #pragma unroll 4
   for (Index r = block_index_y(); r < a.rows; r += block_count_y()) {
-    raise(maxima, load_part(a.x + r * a.cols, col, a.cols, a.aligned));
+    raise_by_magnitudes(maxima, load_part(a.x + r * a.cols, col, a.cols, a.aligned));
   }
   bf16* partials = a.measured.column_partials + Index{block_index_y()} * a.cols + col;
 #pragma unroll
