@@ -27,7 +27,7 @@ template <typename Op>
   if constexpr (requires { op.a.transposed; }) {
     add(op.a.transposed, "A transposed");
     add(op.b.transposed, "B transposed");
-    add(op.accumulate, "added to");
+    if constexpr (requires { op.accumulate; }) add(op.accumulate, "added to");
     add(op.is_fp8() && op.a.axis == fp8::ScaleAxis::tensor, "one scale");
     add(op.is_fp8(), op.accumulation == fp8::Accumulation::fast ? "fast accumulation" : "full accumulation");
   }
