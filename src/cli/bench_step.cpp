@@ -292,7 +292,7 @@ double ceiling_seconds(std::string_view name, const ops::OpTotals& totals, const
 
 /// The rows of the table, the slowest op first; the same as JSON.
 nlohmann::ordered_json describe_ops(BenchReport& report, const StepTimes& times, const Ceilings& best) {
-  report.table += fmt::format("  {:<20} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10}\n", "op", "calls", "ms", "share",
+  report.table += fmt::format("  {:<23} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10}\n", "op", "calls", "ms", "share",
                               "GFLOP/s", "GB/s", "of ceiling");
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
   std::vector<std::pair<std::string_view, ops::OpTotals>> sorted(times.ops.begin(), times.ops.end());
@@ -302,7 +302,7 @@ nlohmann::ordered_json describe_ops(BenchReport& report, const StepTimes& times,
     const double ms = totals.seconds * 1e3 / times.steps;
     const double of_ceiling = ceiling_seconds(name, totals, times, best) / totals.seconds;
     report.table +=
-        fmt::format("  {:<20} {:>6} {:>9.3f} {:>6.1f}% {:>9.1f} {:>8.2f} {:>9.0f}%\n", name, totals.calls / times.steps,
+        fmt::format("  {:<23} {:>6} {:>9.3f} {:>6.1f}% {:>9.1f} {:>8.2f} {:>9.0f}%\n", name, totals.calls / times.steps,
                     ms, 100 * totals.seconds / times.op_seconds, totals.flops / totals.seconds / 1e9,
                     totals.bytes / totals.seconds / 1e9, 100 * of_ceiling);
     ops.push_back({{"op", name},

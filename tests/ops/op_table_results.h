@@ -28,9 +28,9 @@ inline void expect_same_bits(std::string_view backend, const std::vector<ops::Se
 }
 
 inline void print_results(std::string_view title, const std::vector<ops::SelftestResult>& results) {
-  fmt::print("{:<20} cases  largest error / allowed\n", title);
+  fmt::print("{:<23} cases  largest error / allowed\n", title);
   for (const ops::SelftestResult& result : results) {
-    fmt::print("{:<20} {:>5}  {:.3f}\n", result.op, result.cases, result.worst_error);
+    fmt::print("{:<23} {:>5}  {:.3f}\n", result.op, result.cases, result.worst_error);
   }
 }
 
