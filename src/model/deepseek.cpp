@@ -86,12 +86,9 @@ std::vector<Linear*> DeepSeek::linears() {
 
 std::string DeepSeek::shape_text() const {
   const MoeConfig& moe = config_.moe;
-  return fmt::format(
-      "{} layers ({} dense), dim {}, {} heads ({} + {} / {}), latents {} / {}, feed-forward {}, {} experts of {}, {} "
-      "shared, {} chosen, {} further tokens predicted, vocabulary {}",
-      config_.layers, config_.dense_layers, config_.dim, config_.heads, config_.nope_dim, config_.rope_dim,
-      config_.value_dim, config_.q_lora_rank, config_.kv_lora_rank, config_.ffn_dim, moe.rule.experts, moe.ffn_dim,
-      moe.shared_experts, moe.rule.top_k, config_.mtp_depth, config_.vocab);
+  return fmt::format("{} layers ({} dense), dim {}, {} heads, {} experts of {} ({} chosen, {} shared), vocabulary {}",
+                     config_.layers, config_.dense_layers, config_.dim, config_.heads, moe.rule.experts, moe.ffn_dim,
+                     moe.rule.top_k, moe.shared_experts, config_.vocab);
 }
 
 // ---- load of experts ------------------------------------------------------------------------------------------------
