@@ -78,6 +78,13 @@ class Trial {
   /// Room for the amax of the columns of a bf16 output [..., cols]; nothing where they are not `measured`.
   [[nodiscard]] ColumnMaxima column_maxima(bool measured, Index cols);
 
+  /// What a sum of products of these operands may be off by beyond the roundoff of fp32, as a part of the sum of their
+  /// magnitudes. A GPU's matrix unit adds 32 products of codes, and what it has, to some 13 bits behind the first of
+  /// the largest, and cuts off the rest (DeepSeek-AI, 2024, DeepSeek-V3 Technical Report, section 3.5.2).
+  [[nodiscard]] double sum_error(DType operands) const {
+    return operands == DType::bf16 || backend_.device().host_memory() ? 0 : 0x1p-9;
+  }
+
   template <typename Op>
   [[nodiscard]] bool supports() const {
     return backend_.supports<Op>();

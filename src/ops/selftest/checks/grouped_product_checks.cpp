@@ -106,7 +106,7 @@ void OpCheck<GroupedGemm>::run(Trial& trial, const GroupedGemmCase& c) {
   const Vector want = reference::grouped_gemm(a.values, b.values, routed.offsets, c.n, c.k);
   const Vector terms = reference::grouped_gemm(magnitudes(a.values), magnitudes(b.values), routed.offsets, c.n, c.k);
   // k additions in any order, each rounding what has been summed so far; two scales.
-  const Allowance allowed = fraction(static_cast<double>(c.k + 4) * kRoundoffF32, terms);
+  const Allowance allowed = fraction(static_cast<double>(c.k + 4) * kRoundoffF32 + trial.sum_error(c.a), terms);
   trial.expect_bf16("d", d.first(want.size()), want, allowed);
   expect_untouched<bf16>(trial, "d", d.subspan(want.size()));
 }
@@ -133,7 +133,7 @@ void OpCheck<GroupedWgrad>::run(Trial& trial, const GroupedWgradCase& c) {
   }
   // As many additions as the largest group has rows; an empty group's zeros are exact.
   const auto contraction = static_cast<double>(std::ranges::max(c.split.sizes));
-  const Allowance allowed = fraction((contraction + 4) * kRoundoffF32, terms);
+  const Allowance allowed = fraction((contraction + 4) * kRoundoffF32 + trial.sum_error(c.a), terms);
   if (to_f32) {
     trial.expect_near("d", d_f32, want, allowed);
   } else {
