@@ -34,7 +34,7 @@ lr = 1e-3
 train = "train.tok"
 )";
 
-std::string error_of(const std::vector<std::string>& overrides) {
+std::string deepseek_error(const std::vector<std::string>& overrides) {
   return user_error([&] { (void)parse_config(deepseek, "run.toml", overrides); });
 }
 
@@ -49,7 +49,7 @@ TEST(ConfigDeepSeek, IsRead) {
 }
 
 TEST(ConfigDeepSeek, KeysBelongToTheirFamily) {
-  EXPECT_EQ(error_of({"model.n_kv_heads=2"}),
+  EXPECT_EQ(deepseek_error({"model.n_kv_heads=2"}),
             "--set: model.n_kv_heads belongs to model.family = \"llama3\", and this model is a \"deepseek_v3\"; remove "
             "the key");
   const std::vector<std::string> experts{"model.moe.experts=4"};
@@ -68,28 +68,29 @@ TEST(ConfigDeepSeek, WhatItMustSetIsNamed) {
 }
 
 TEST(ConfigDeepSeek, ATokenHasAsManyExpertsAsItChooses) {
-  EXPECT_EQ(error_of({"model.moe.top_k=9"}),
+  EXPECT_EQ(deepseek_error({"model.moe.top_k=9"}),
             "model.moe.top_k = 9 (--set) exceeds model.moe.experts = 8 (run.toml:12); choose fewer or have more");
-  EXPECT_EQ(error_of({"model.moe.top_k=5"}),
+  EXPECT_EQ(deepseek_error({"model.moe.top_k=5"}),
             "model.moe.top_k = 5 (--set) exceeds the 4 experts of 2 groups that are kept (model.moe.kept_groups = 2 "
             "(run.toml:15)); choose fewer or keep more groups");
-  EXPECT_EQ(error_of({"model.moe.groups=3"}),
+  EXPECT_EQ(deepseek_error({"model.moe.groups=3"}),
             "model.moe.groups = 3 (--set) does not divide model.moe.experts = 8 (run.toml:12); change one of them");
-  EXPECT_EQ(error_of({"model.moe.kept_groups=5"}),
+  EXPECT_EQ(deepseek_error({"model.moe.kept_groups=5"}),
             "model.moe.kept_groups = 5 (--set) exceeds model.moe.groups = 4 (run.toml:14); keep fewer groups or have "
             "more");
-  EXPECT_TRUE(contains(error_of({"model.moe.top_k=0"}), "model.moe.top_k must be 1 to 16384, is 0"));
+  EXPECT_TRUE(contains(deepseek_error({"model.moe.top_k=0"}), "model.moe.top_k must be 1 to 16384, is 0"));
 }
 
 TEST(ConfigDeepSeek, LayersAndRotation) {
-  EXPECT_EQ(error_of({"model.moe.dense_layers=4"}),
+  EXPECT_EQ(deepseek_error({"model.moe.dense_layers=4"}),
             "model.moe.dense_layers = 4 (--set) exceeds model.n_layers = 3 (run.toml:5); make fewer layers dense or "
             "have more");
-  EXPECT_EQ(error_of({"model.mla.rope_head_dim=7"}),
+  EXPECT_EQ(deepseek_error({"model.mla.rope_head_dim=7"}),
             "model.mla.rope_head_dim = 7 (--set) is odd, but rotary embeddings turn pairs; make it even");
-  EXPECT_TRUE(contains(error_of({"model.rope_scaling.factor=4", "model.rope_scaling.beta_slow=32"}),
+  EXPECT_TRUE(contains(deepseek_error({"model.rope_scaling.factor=4", "model.rope_scaling.beta_slow=32"}),
                        "model.rope_scaling.beta_slow = 32 (--set) is not below model.rope_scaling.beta_fast = 32"));
-  EXPECT_TRUE(contains(error_of({"training.seq_len=0"}), "training.seq_len must be 1 to")) << "no step without tokens";
+  EXPECT_TRUE(contains(deepseek_error({"training.seq_len=0"}), "training.seq_len must be 1 to"))
+      << "no step without tokens";
 }
 
 }  // namespace
