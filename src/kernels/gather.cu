@@ -32,6 +32,7 @@ OCTET_DEVICE void gather_rows(const GatherRows& a) {
     const Index first = begin + thread_index_y();
     const bf16* row = source.row(first, end);
     const bf16* following = source.row(first + step, end);
+    finish_copies();  // zeros that the part before asked for in place of rows that it has not
     next.ask(row, place, first < end);
     for (Index r = first; r < end; r += step) {
       RowVectors<V> x;

@@ -60,6 +60,7 @@ OCTET_DEVICE void forward(const GroupedSwigluForward& a) {
       next_gate.ask(a.gate_up + r * 2 * a.dim, place, r < end);
       next_up.ask(a.gate_up + r * 2 * a.dim + a.dim, place, r < end);
     };
+    finish_copies();  // zeros that the part before asked for in place of rows that it has not
     ask(begin);
     ChoiceAhead of_row(a.choice_of_row, a.weights, begin, end);
     for (Index r = begin; r < end; ++r) {
@@ -100,6 +101,7 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
       next_up.ask(a.gate_up + r * 2 * a.dim + a.dim, place, r < end);
       next_dy.ask(a.dy + r * a.dim, place, r < end);
     };
+    finish_copies();  // zeros that the part before asked for in place of rows that it has not
     ask(begin);
     ChoiceAhead of_row(a.choice_of_row, a.weights, begin, end);
     for (Index r = begin; r < end; ++r) {

@@ -53,9 +53,8 @@ template <int V>
 OCTET_DEVICE void leave_part(const ColumnFold<V>& columns, bf16* partials, int group, Index cols, int first,
                              const RowPlace<V>& place) {
   if (partials == nullptr) return;
-  columns.store(partials + group * cols, cols, first, place);
-  sync_block();  // all have read what others folded
-  columns.clear();
+  columns.store(partials + group * cols, cols, first, place, true);
+  sync_block();  // what the next part begins with is there
 }
 
 /// A tile of 128 rows of one group, of which the first `count` are there, and 64 columns.

@@ -224,11 +224,7 @@ struct ColumnFold {
 
   OCTET_DEVICE explicit ColumnFold(bool wanted, int of_part = 0)
       : part(of_part), maxima(wanted ? shared_part<V>(of_part, thread_index_y()) : nullptr) {
-    clear();
-  }
-
-  OCTET_DEVICE void clear() const {
-    if (maxima == nullptr) return;
+    if (!wanted) return;
 #pragma unroll
     for (int v = 0; v < V; ++v) own(v) = Vector{};
   }
@@ -251,8 +247,8 @@ struct ColumnFold {
   }
 
   /// partials [blocks, cols]: this block's row of them, from column `first` on, of all that it worked on side by side.
-  /// For all of the block's threads, each row of which folds some of the vectors.
-  OCTET_DEVICE void store(bf16* partials, Index cols, int first, const RowPlace<V>& place) const {
+  /// For all of the block's threads, each row of which folds some of the vectors. `clears` begins anew, past a barrier.
+  OCTET_DEVICE void store(bf16* partials, Index cols, int first, const RowPlace<V>& place, bool clears = false) const {
     if (maxima == nullptr) return;
     sync_block();
     bf16* to = partials + block_index() * cols + first;
@@ -261,9 +257,10 @@ struct ColumnFold {
       Vector largest{};
 #pragma unroll 1
       for (int y = 0; y < thread_count_y(); ++y) {
-        const Vector& other = shared_part<V>(part, y)[v * thread_count() + thread_index()];
+        Vector& other = shared_part<V>(part, y)[v * thread_count() + thread_index()];
 #pragma unroll
         for (int w = 0; w < 4; ++w) largest.words[w] = max_u16x2(largest.words[w], other.words[w]);
+        if (clears) other = Vector{};
       }
       const int column = place.column(v);
       if (!place.aligned) {
