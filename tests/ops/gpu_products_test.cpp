@@ -66,7 +66,7 @@ TEST(GpuProducts, RowsAreFilledUpToSixteens) {
   constexpr std::int64_t kN = 16, kK = 32;
   auto products = std::make_unique<FirstCodes>();
   const FirstCodes& seen = *products;
-  GpuDevice device(std::make_unique<HostDriver>(), std::move(products), fp8::FormatFamily::ocp, {}, nullptr);
+  GpuDevice device(std::make_unique<HostDriver>(), std::move(products), nullptr, fp8::FormatFamily::ocp, {}, nullptr);
   for (const std::int64_t m : {1, 15, 16, 17, 48}) {
     std::vector<std::uint8_t> a(static_cast<std::size_t>(m * kK)), b(kN * kK);
     std::vector<float> a_scales(static_cast<std::size_t>(m)), b_scales(kN);
