@@ -37,7 +37,7 @@ template <fp8::FormatFamily Family>
   return nullptr;
 }
 
-/// Of what comes by expert: kernels keep a list of them in shared memory.
+/// Of what comes by expert: kernels of routing keep a list of them in shared memory.
 [[nodiscard]] inline const char* refuse_experts(std::int64_t experts) {
   return experts > 1024 ? "more than 1024 experts" : nullptr;
 }
