@@ -155,14 +155,14 @@ TEST(RunFiles, ReadsAndRefusesFlags) {
 }
 
 TEST(MetricsLine, HoldsEveryNumber) {
-  EXPECT_EQ(metrics_line({3, 2.5, 0.125, 1e-3, 100, 8, 4096, 2.25, false}),
+  EXPECT_EQ(metrics_line({3, 2.5, 0.125, 1e-3, 100, 8, 4096, 2.25, 1.5, 0.25, 3.5, false}),
             R"({"step":3,"loss":2.5,"grad_norm":0.125,"lr":0.001,"tokens_per_second":100.0,"ms":8.0,)"
-            R"("memory_bytes":4096,"val_loss":2.25})");
+            R"("memory_bytes":4096,"val_loss":2.25,"worst_expert_load":1.5,"balance_loss":0.25,"mtp_loss":3.5})");
 }
 
 TEST(MetricsLine, NotFiniteIsNull) {
   const double inf = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(metrics_line({1, std::nan(""), inf, 0, 0, 0, 0, -inf, true}),
+  EXPECT_EQ(metrics_line({1, std::nan(""), inf, 0, 0, 0, 0, -inf, {}, {}, {}, true}),
             R"({"step":1,"loss":null,"grad_norm":null,"lr":0.0,"tokens_per_second":0.0,"ms":0.0,)"
             R"("memory_bytes":0,"val_loss":null,"skipped":true})");
 }
