@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -112,10 +111,11 @@ void add_moe(CLI::App& bench) {
   added->add_option("--dim", options.dim, "Model dim (default 7168)")->check(CLI::PositiveNumber);
   added->add_option("--ffn-dim", options.ffn_dim, "Feed-forward dim of an expert (default 2048)")
       ->check(CLI::PositiveNumber);
-  const std::map<std::string, fp8::Accumulation> names{{"fast", fp8::Accumulation::fast},
-                                                       {"full", fp8::Accumulation::full}};
-  added->add_option("--accumulation", options.accumulation, "Of FP8 products: fast or full (default fast)")
-      ->transform(CLI::CheckedTransformer(names));
+  const auto accumulate = [command](const std::string& name) {
+    command->options.accumulation = name == "full" ? fp8::Accumulation::full : fp8::Accumulation::fast;
+  };
+  added->add_option_function<std::string>("--accumulation", accumulate, "Of FP8 products: fast or full (default fast)")
+      ->check(CLI::IsMember({"fast", "full"}));
   added->add_flag("--json", command->json, "Print JSON");
   added->callback([command] { print(bench_moe(command->options), command->json); });
 }

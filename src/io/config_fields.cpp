@@ -261,9 +261,11 @@ std::vector<ConfigField> precision_fields() {
                                                   "FP8 encoding; auto takes the device's"),
       field<precision, &C::Precision::skip>("precision.skip", optional, any,
                                             "globs of layer names that stay in bf16, as \"layers.0.*\""),
-      field<precision, &C::Precision::min_size>("precision.min_size", optional, between(-1, max_vocab),
-                                                "smallest dimension of a layer that becomes FP8; 0 takes every shape "
-                                                "that FP8 allows, -1 the recipe's own rule"),
+      field<precision, &C::Precision::min_size>(
+          "precision.min_size", optional, between(-1, max_vocab),
+          "smallest dimension of a layer that becomes FP8; 0 takes every shape that FP8 allows, -1 the "
+          "recipe's own rule, which routed experts are no part of: they become "
+          "FP8 at any size"),
       field<precision, &C::Precision::weight_codes>("precision.weight_codes", optional, any,
                                                     "keep FP8 copies of the weights through a step, or cast at each "
                                                     "use and save their memory"),

@@ -61,19 +61,26 @@ LinearPrecision PrecisionPlan::record(std::string_view layer, std::int64_t m, st
 }
 
 LinearPrecision PrecisionPlan::decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return decide(layer, m, n, k, SizeRule::recipe);
+}
+
+LinearPrecision PrecisionPlan::decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k,
+                                      SizeRule rule) {
   for (std::size_t i = 0; i < options_.skip.size(); ++i) {
     if (!glob_matches(options_.skip[i], layer)) continue;
     skip_used_[i] = true;
     return record(layer, m, n, k, false, fmt::format("precision.skip \"{}\"", options_.skip[i]));
   }
   const bool own_rule = options_.min_size < 0;
-  if (const auto reason = fp8::stays_bf16(*options_.recipe, n, k, !own_rule)) {
+  const bool any_size = !own_rule || rule == SizeRule::none;
+  if (const auto reason = fp8::stays_bf16(*options_.recipe, n, k, any_size)) {
     return record(layer, m, n, k, false, std::string(*reason));
   }
   if (!own_rule && std::min(n, k) < options_.min_size) {
     return record(layer, m, n, k, false, fmt::format("N or K below precision.min_size {}", options_.min_size));
   }
-  return record(layer, m, n, k, true, own_rule ? "passes the recipe's size rule" : "precision.min_size");
+  if (!own_rule) return record(layer, m, n, k, true, "precision.min_size");
+  return record(layer, m, n, k, true, any_size ? "experts of any size" : "passes the recipe's size rule");
 }
 
 LinearPrecision PrecisionPlan::decide_head(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -85,7 +92,7 @@ LinearPrecision PrecisionPlan::decide_head(std::string_view layer, std::int64_t 
 }
 
 LinearPrecision PrecisionPlan::decide_experts(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k) {
-  LinearPrecision precision = decide(layer, m, n, k);
+  LinearPrecision precision = decide(layer, m, n, k, SizeRule::none);
   if (!precision.is_fp8()) return precision;
   const ExpertsInBf16& kept = options_.experts_in_bf16;
   auto recipe = std::make_shared<fp8::Recipe>(*precision.recipe);

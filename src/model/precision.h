@@ -73,8 +73,9 @@ class PrecisionPlan {
   /// The language-model head: bf16 unless `fp8_head`.
   [[nodiscard]] LinearPrecision decide_head(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
 
-  /// The experts of a layer, each Y [., n] = X [., k] W [n, k]^T for its share of m routed rows. Throws UserError where
-  /// the recipe has other scales than those of rows.
+  /// The experts of a layer, each Y [., n] = X [., k] W [n, k]^T for its share of m routed rows: FP8 at any size, as
+  /// the recipe's rule is of single layers, unless min_size says otherwise. Throws UserError where the recipe has other
+  /// scales than those of rows.
   [[nodiscard]] LinearPrecision decide_experts(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k);
   /// A layer that no recipe converts, and why.
   void keep_bf16(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k, std::string reason);
@@ -90,6 +91,10 @@ class PrecisionPlan {
   [[nodiscard]] std::int64_t layers_in_fp8() const;
 
  private:
+  enum class SizeRule : std::uint8_t { recipe, none };
+
+  [[nodiscard]] LinearPrecision decide(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k,
+                                       SizeRule rule);
   LinearPrecision record(std::string_view layer, std::int64_t m, std::int64_t n, std::int64_t k, bool fp8,
                          std::string reason);
 
