@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 120s;
+constexpr auto kPatience = 600s;
 constexpr int kNotStarted = 127;
 
 void redirect(int stream, const std::filesystem::path& file) {
