@@ -74,7 +74,10 @@ OCTET_DEVICE void forward(const GroupedSwigluForward& a) {
       ask(r + 1);
       const auto value = [&](int i) { return weighted(weight, y.at(i), Sigmoid(y.at(i)), up.at(i)); };
 #pragma unroll
-      for (int i = 0; i < 8 * V; i += 2) y.set_pair(i, value(i), value(i + 1));
+      for (int i = 0; i < 8 * V; i += 2) {
+        one_by_one();
+        y.set_pair(i, value(i), value(i + 1));
+      }
       if (a.y != nullptr) y.store(a.y + r * a.dim, place);
       leave_row<F, V>(a.measured, y, place, r, columns, maxima);
     }
@@ -104,7 +107,7 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
     finish_copies();  // zeros that the part before asked for in place of rows that it has not
     ask(begin);
     ChoiceAhead of_row(a.choice_of_row, a.weights, begin, end);
-    for (Index r = begin; r < end; ++r) {
+    for (Index r = begin; r < end; r = uniform_anew(r + 1)) {  // few addresses are kept from row to row
       of_row.take(r);
       const float weight = of_row.weight;
       RowVectors<V> dgate;
@@ -118,6 +121,8 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
       float dweight = 0;
 #pragma unroll
       for (int i = 0; i < 8 * V; i += 2) {
+        one_by_one();
+        dgate.hold_back_pair(i, dweight);  // else every term of the sum waits in registers for its end
         const Sigmoid low_sigmoid(dgate.at(i));
         const Sigmoid high_sigmoid(dgate.at(i + 1));
         dweight += dy.at(i) * silu_times(dgate.at(i), low_sigmoid, dup.at(i));
@@ -127,6 +132,8 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
         dgate.set_pair(i, low.dgate, high.dgate);
         dup.set_pair(i, low.dup, high.dup);
       }
+      dgate.forget_floats();
+      dup.forget_floats();
       dweight = sums.sum(dweight);
       if (thread_index() == 0) a.dweights[of_row.choice] = dweight;
       if (a.dgate_up != nullptr) {
@@ -256,6 +263,7 @@ OCTET_DEVICE void cast(const GroupedSwigluCast& a) {
     finish_copies();
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
+      one_by_one();
       const EightOperands operands(a, ahead, tile, r, weights[r]);
       ahead.ask(a, next, r);
       operands.evaluate(dgate.rows[r], dup.rows[r], y.rows[r]);

@@ -93,12 +93,9 @@ OCTET_DEVICE std::uint32_t group_key(const std::uint32_t* keys, int group, int s
   std::uint32_t best = kTaken;
   std::uint32_t second = kTaken;
   const auto take = [&](std::uint32_t key) {
-    if (key > best) {
-      second = best;
-      best = key;
-    } else if (key > second) {
-      second = key;
-    }
+    const std::uint32_t lesser = key < best ? key : best;
+    second = second > lesser ? second : lesser;
+    best = best > key ? best : key;
   };
   const int begin = group * size;
   const int skipped = (lane() - begin % kWarpSize + kWarpSize) % kWarpSize;  // to this lane's first expert of the group
