@@ -195,7 +195,8 @@ struct EightOperands {
     if (a.transposed.codes != nullptr) dy = load_eight_of(a.dy + tile.row(r) * a.dim, tile.col(), a.dim, a.aligned);
   }
 
-  /// Rounded to bf16, as `backward` and `forward` round them.
+  /// Rounded to bf16, as `backward` and `forward` round them; here, and not where a branch wants them: until then the
+  /// operands would take twice as many registers.
   OCTET_DEVICE void evaluate(Vector& dgate, Vector& dup, Vector& y) const {
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
@@ -207,10 +208,10 @@ struct EightOperands {
       const Sigmoid high_sigmoid(high_gate);
       const GateGradient low(low_gate, low_sigmoid, low_up, weight * low_half(dy.words[w]));
       const GateGradient high(high_gate, high_sigmoid, high_up, weight * high_half(dy.words[w]));
-      dgate.words[w] = to_bf16x2(low.dgate, high.dgate);
-      dup.words[w] = to_bf16x2(low.dup, high.dup);
-      y.words[w] = to_bf16x2(weighted(weight, low_gate, low_sigmoid, low_up),
-                             weighted(weight, high_gate, high_sigmoid, high_up));
+      dgate.words[w] = anew(to_bf16x2(low.dgate, high.dgate));
+      dup.words[w] = anew(to_bf16x2(low.dup, high.dup));
+      y.words[w] = anew(to_bf16x2(weighted(weight, low_gate, low_sigmoid, low_up),
+                                  weighted(weight, high_gate, high_sigmoid, high_up)));
     }
   }
 };
@@ -263,7 +264,6 @@ OCTET_DEVICE void cast(const GroupedSwigluCast& a) {
     finish_copies();
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      one_by_one();
       const EightOperands operands(a, ahead, tile, r, weights[r]);
       ahead.ask(a, next, r);
       operands.evaluate(dgate.rows[r], dup.rows[r], y.rows[r]);
