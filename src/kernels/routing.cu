@@ -31,10 +31,11 @@ OCTET_DEVICE int warps() {
   return thread_count() / kWarpSize;
 }
 
-/// Calls work(e) for the experts of this lane: every kWarpSize-th.
+/// Calls work(e) for the experts of this lane: every kWarpSize-th. Such loops follow one another, and share no addresses
+/// or masks of lanes that registers would have to keep.
 template <typename Work>
 OCTET_DEVICE void for_own_experts(int experts, Work work) {
-  for (int e = lane(); e < experts; e += kWarpSize) work(e);
+  for (int e = anew(lane()); e < experts; e += kWarpSize) work(e);
 }
 
 /// A token's scores, each kept by the lane whose expert it is of.
