@@ -31,8 +31,8 @@ OCTET_DEVICE int warps() {
   return thread_count() / kWarpSize;
 }
 
-/// Calls work(e) for the experts of this lane: every kWarpSize-th. Such loops follow one another, and share no addresses
-/// or masks of lanes that registers would have to keep.
+/// Calls work(e) for the experts of this lane: every kWarpSize-th. Such loops follow one another; addresses and masks of
+/// lanes that they shared would take registers all the while.
 template <typename Work>
 OCTET_DEVICE void for_own_experts(int experts, Work work) {
   for (int e = anew(lane()); e < experts; e += kWarpSize) work(e);
@@ -93,7 +93,7 @@ struct Best {
 OCTET_DEVICE std::uint32_t group_key(const std::uint32_t* keys, int group, int size) {
   std::uint32_t best = kTaken;
   std::uint32_t second = kTaken;
-  const auto take = [&](std::uint32_t key) {
+  const auto take = [&](std::uint32_t key) {  // without branches, which would have AMD's compiler put both in scratch
     const std::uint32_t lesser = key < best ? key : best;
     second = second > lesser ? second : lesser;
     best = best > key ? best : key;
