@@ -31,8 +31,8 @@ OCTET_DEVICE int warps() {
   return thread_count() / kWarpSize;
 }
 
-/// Calls work(e) for the experts of this lane: every kWarpSize-th. Such loops follow one another; addresses and masks of
-/// lanes that they shared would take registers all the while.
+/// Calls work(e) for the experts of this lane: every kWarpSize-th. Such loops follow one another; what they shared of
+/// addresses and masks of lanes would take registers all the while.
 template <typename Work>
 OCTET_DEVICE void for_own_experts(int experts, Work work) {
   for (int e = anew(lane()); e < experts; e += kWarpSize) work(e);
