@@ -74,7 +74,10 @@ OCTET_DEVICE void forward(const GroupedSwigluForward& a) {
       ask(r + 1);
       const auto value = [&](int i) { return weighted(weight, y.at(i), Sigmoid(y.at(i)), up.at(i)); };
 #pragma unroll
-      for (int i = 0; i < 8 * V; i += 2) y.set_pair(i, value(i), value(i + 1));
+      for (int i = 0; i < 8 * V; i += 2) {
+        one_by_one();
+        y.set_pair(i, value(i), value(i + 1));
+      }
       if (a.y != nullptr) y.store(a.y + r * a.dim, place);
       leave_row<F, V>(a.measured, y, place, r, columns, maxima);
     }
@@ -104,7 +107,7 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
     finish_copies();  // zeros that the part before asked for in place of rows that it has not
     ask(begin);
     ChoiceAhead of_row(a.choice_of_row, a.weights, begin, end);
-    for (Index r = begin; r < end; ++r) {
+    for (Index r = begin; r < end; r = uniform_anew(r + 1)) {  // few addresses are kept from row to row
       of_row.take(r);
       const float weight = of_row.weight;
       RowVectors<V> dgate;
@@ -118,6 +121,8 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
       float dweight = 0;
 #pragma unroll
       for (int i = 0; i < 8 * V; i += 2) {
+        one_by_one();
+        dgate.hold_back_pair(i, dweight);  // else every term of the sum waits in registers for its end
         const Sigmoid low_sigmoid(dgate.at(i));
         const Sigmoid high_sigmoid(dgate.at(i + 1));
         dweight += dy.at(i) * silu_times(dgate.at(i), low_sigmoid, dup.at(i));
@@ -127,6 +132,8 @@ OCTET_DEVICE void backward(const GroupedSwigluBackward& a) {
         dgate.set_pair(i, low.dgate, high.dgate);
         dup.set_pair(i, low.dup, high.dup);
       }
+      dgate.forget_floats();
+      dup.forget_floats();
       dweight = sums.sum(dweight);
       if (thread_index() == 0) a.dweights[of_row.choice] = dweight;
       if (a.dgate_up != nullptr) {
@@ -188,7 +195,8 @@ struct EightOperands {
     if (a.transposed.codes != nullptr) dy = load_eight_of(a.dy + tile.row(r) * a.dim, tile.col(), a.dim, a.aligned);
   }
 
-  /// Rounded to bf16, as `backward` and `forward` round them.
+  /// Rounded to bf16, as `backward` and `forward` round them; here, and not where a branch wants them: until then the
+  /// operands would take twice as many registers.
   OCTET_DEVICE void evaluate(Vector& dgate, Vector& dup, Vector& y) const {
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
@@ -200,10 +208,10 @@ struct EightOperands {
       const Sigmoid high_sigmoid(high_gate);
       const GateGradient low(low_gate, low_sigmoid, low_up, weight * low_half(dy.words[w]));
       const GateGradient high(high_gate, high_sigmoid, high_up, weight * high_half(dy.words[w]));
-      dgate.words[w] = to_bf16x2(low.dgate, high.dgate);
-      dup.words[w] = to_bf16x2(low.dup, high.dup);
-      y.words[w] = to_bf16x2(weighted(weight, low_gate, low_sigmoid, low_up),
-                             weighted(weight, high_gate, high_sigmoid, high_up));
+      dgate.words[w] = anew(to_bf16x2(low.dgate, high.dgate));
+      dup.words[w] = anew(to_bf16x2(low.dup, high.dup));
+      y.words[w] = anew(to_bf16x2(weighted(weight, low_gate, low_sigmoid, low_up),
+                                  weighted(weight, high_gate, high_sigmoid, high_up)));
     }
   }
 };

@@ -46,6 +46,7 @@ OCTET_DEVICE void forward(const RmsNormForward& a) {
     y.load_again(a.weight, place);
 #pragma unroll
     for (int i = 0; i < 8 * V; i += 2) {
+      one_by_one();
       y.set_pair(i, x.at(i) * rstd * y.at(i), x.at(i + 1) * rstd * y.at(i + 1));
     }
     if (a.y != nullptr) y.store(a.y + r * a.dim, place);

@@ -25,7 +25,8 @@
 // max_u16x2(a, b)                the larger of each half of two words
 // anew(x)                        x, of which the compiler shall know nothing: what it made of x before it makes again,
 //                                for fewer registers in between; just x where registers suffice
-// uniform_anew(x)                the same of a number that all threads of a warp share
+// anew_after(x, y)               the same once y is known: what is made of x waits for what y is made of
+// uniform_anew(x)                the same as anew(x) of a number that all threads of a warp share
 // one_by_one()                   what stands before is done before what stands behind, for fewer registers as well
 // load_16_bytes, store_16_bytes  streaming: what is read or written once should not displace what is read again
 // load_16_bytes_again            of what is read more than once

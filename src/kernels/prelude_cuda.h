@@ -112,7 +112,12 @@ template <typename T>
 OCTET_DEVICE T anew(T x) {
   return x;
 }
-OCTET_DEVICE int uniform_anew(int x) {
+template <typename T, typename Other>
+OCTET_DEVICE T anew_after(T x, Other /*y*/) {
+  return x;
+}
+template <typename T>
+OCTET_DEVICE T uniform_anew(T x) {
   return x;
 }
 OCTET_DEVICE void one_by_one() {}

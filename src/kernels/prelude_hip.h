@@ -185,16 +185,28 @@ OCTET_DEVICE float fast_sqrt(float x) {
 
 /// By way of an exchange of registers within groups of four lanes that leaves each its own. The compiler keeps floats
 /// that were unpacked of a row across a barrier, and masks of lanes, one for each element of a row, from row to row.
-template <typename T>
-OCTET_DEVICE T anew(T x) {
-  static_assert(sizeof(T) == 4);
+template <typename T, typename Other>
+OCTET_DEVICE T anew_after(T x, Other y) {
+  static_assert(sizeof(T) == 4 && sizeof(Other) == 4);
   constexpr int kOwnLane = 0b11'10'01'00;
   constexpr int kAll = 0xF;
-  const int bits = __builtin_bit_cast(int, x);
-  return __builtin_bit_cast(T, __builtin_amdgcn_update_dpp(bits, bits, kOwnLane, kAll, kAll, false));
+  const int of_lanes_without_source = __builtin_bit_cast(int, y);  // there are none, which the compiler does not see
+  return __builtin_bit_cast(
+      T, __builtin_amdgcn_update_dpp(of_lanes_without_source, __builtin_bit_cast(int, x), kOwnLane, kAll, kAll, false));
 }
-OCTET_DEVICE int uniform_anew(int x) {
-  return __builtin_amdgcn_readfirstlane(x);
+template <typename T>
+OCTET_DEVICE T anew(T x) {
+  return anew_after(x, x);
+}
+template <typename T>
+OCTET_DEVICE T uniform_anew(T x) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  if constexpr (sizeof(T) == 8) {
+    const Words2 words = __builtin_bit_cast(Words2, x);
+    return __builtin_bit_cast(T, Words2{uniform_anew(words.x), uniform_anew(words.y)});
+  } else {
+    return __builtin_bit_cast(T, __builtin_amdgcn_readfirstlane(__builtin_bit_cast(int, x)));
+  }
 }
 OCTET_DEVICE void one_by_one() {
   __builtin_amdgcn_sched_barrier(0);

@@ -31,10 +31,11 @@ OCTET_DEVICE int warps() {
   return thread_count() / kWarpSize;
 }
 
-/// Calls work(e) for the experts of this lane: every kWarpSize-th.
+/// Calls work(e) for the experts of this lane: every kWarpSize-th. Such loops follow one another; what they shared of
+/// addresses and masks of lanes would take registers all the while.
 template <typename Work>
 OCTET_DEVICE void for_own_experts(int experts, Work work) {
-  for (int e = lane(); e < experts; e += kWarpSize) work(e);
+  for (int e = anew(lane()); e < experts; e += kWarpSize) work(e);
 }
 
 /// A token's scores, each kept by the lane whose expert it is of.
@@ -92,13 +93,10 @@ struct Best {
 OCTET_DEVICE std::uint32_t group_key(const std::uint32_t* keys, int group, int size) {
   std::uint32_t best = kTaken;
   std::uint32_t second = kTaken;
-  const auto take = [&](std::uint32_t key) {
-    if (key > best) {
-      second = best;
-      best = key;
-    } else if (key > second) {
-      second = key;
-    }
+  const auto take = [&](std::uint32_t key) {  // without branches, which would have AMD's compiler put both in scratch
+    const std::uint32_t lesser = key < best ? key : best;
+    second = second > lesser ? second : lesser;
+    best = best > key ? best : key;
   };
   const int begin = group * size;
   const int skipped = (lane() - begin % kWarpSize + kWarpSize) % kWarpSize;  // to this lane's first expert of the group

@@ -99,6 +99,12 @@ struct RowVectors {
     }
   }
 
+  /// Elements i and i + 1, i even, are unpacked once y is known: see anew_after().
+  OCTET_DEVICE void hold_back_pair(int i, float y) {
+    std::uint32_t& word = vectors[i / 8].words[i % 8 / 2];
+    word = anew_after(word, y);
+  }
+
   /// The larger magnitudes of this thread's even and odd elements.
   OCTET_DEVICE std::uint32_t largest() const {
     std::uint32_t halves = 0;
