@@ -50,6 +50,9 @@ void add_gpus(const char* backend, const ops::GpuSurvey& survey, const char* pro
                        {"verification", verification(backend, gpu.arch, gpu.name)},
                        {"fp8_formats", {format}},
                        {"fp8_format_auto", format},
+                       {"fp8_format_reason", fmt::format("{} multiplies no other e4m3", gpu.arch)},
+                       {"warp_size", gpu.warp_size},
+                       {"shared_memory_bytes", gpu.shared_bytes},
                        {"matrix_products", "bf16"},
                        {"matrix_products_reason", products}});
   }
@@ -96,8 +99,13 @@ void print(const nlohmann::ordered_json& info) {
   for (const auto& device : info["devices"]) {
     fmt::print("device    {}: {}\n", text(device["name"]), text(device["description"]));
     fmt::print("          {}\n", text(device["verification"]));
-    fmt::print("          FP8 formats: {}; \"auto\" is {}\n",
-               fmt::join(device["fp8_formats"].get<std::vector<std::string>>(), ", "), text(device["fp8_format_auto"]));
+    fmt::print("          FP8 formats: {}; \"auto\" is {}{}\n",
+               fmt::join(device["fp8_formats"].get<std::vector<std::string>>(), ", "), text(device["fp8_format_auto"]),
+               device.contains("fp8_format_reason") ? ": " + text(device["fp8_format_reason"]) : "");
+    if (device.contains("warp_size")) {
+      fmt::print("          warps of {} lanes, {} of shared memory (LDS) for a block\n", device["warp_size"].get<int>(),
+                 bytes_text(device["shared_memory_bytes"].get<double>()));
+    }
     fmt::print("          matrix products in {}: {}\n", text(device["matrix_products"]),
                text(device["matrix_products_reason"]));
   }

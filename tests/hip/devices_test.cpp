@@ -13,6 +13,14 @@ TEST_F(HipDevices, AHostWithBothKindsHasBothFormats) {
   for (const auto& device : info.at("devices")) formats[device.at("name")] = device.at("fp8_format_auto");
   EXPECT_EQ(formats.at("hip:0"), "e4m3fnuz");
   EXPECT_EQ(formats.at("hip:1"), "e4m3fn");
+  const auto& gfx942 = info.at("devices").at(1);
+  EXPECT_EQ(gfx942.at("fp8_format_reason"), "gfx942 multiplies no other e4m3");
+  EXPECT_EQ(gfx942.at("warp_size"), 64);
+  EXPECT_EQ(gfx942.at("shared_memory_bytes"), 65536);
+  EXPECT_EQ(info.at("devices").at(2).at("shared_memory_bytes"), 163840);
+  const std::string text = succeed({"info"});
+  EXPECT_TRUE(contains(text, "FP8 formats: e4m3fnuz; \"auto\" is e4m3fnuz: gfx942 multiplies no other e4m3\n"));
+  EXPECT_TRUE(contains(text, "warps of 64 lanes, 64.00 KiB of shared memory (LDS) for a block\n"));
 }
 
 /// Until a line of src/ops/gpu/verified_hardware.h says otherwise.

@@ -42,6 +42,8 @@ struct FoundGpu {
   std::string description;   ///< one line
   std::string arch;          ///< "sm_90", "gfx942"
   fp8::FormatFamily family;  ///< of the FP8 formats that it multiplies
+  int warp_size;             ///< lanes
+  std::size_t shared_bytes;  ///< of shared memory (LDS), the most that a block may have
   std::string refusal;       ///< why it cannot be used; empty where it can
 };
 [[nodiscard]] FoundGpu describe_gpu(std::string name, const octet::gpu::SurveyedGpu& gpu);

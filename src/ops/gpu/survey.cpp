@@ -14,6 +14,8 @@ FoundGpu describe_gpu(std::string name, const octet::gpu::SurveyedGpu& gpu) {
                                  facts.multiprocessors, static_cast<double>(facts.memory_bytes) / kGiB, facts.runtime),
       .arch = facts.arch,
       .family = fp8::family_of_arch(facts.arch),
+      .warp_size = facts.warp_size,
+      .shared_bytes = facts.shared_bytes,
       .refusal = gpu.refusal};
 }
 
