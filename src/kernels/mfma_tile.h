@@ -43,7 +43,8 @@ struct Bf16 {
                                                 __builtin_bit_cast(Vector, i == 0 ? a.low : a.high), d, 0, 0, 0);
   }
 };
-/// By the instruction of twice the rate, whose formats are operands: 0 is e4m3, 1 is e5m2. Without scales of blocks.
+/// Of formats A and B: 0 is e4m3, 1 is e5m2. By the instruction of twice the rate, which has them as operands, without
+/// scales of blocks.
 template <int A, int B>
 struct Fp8 {
   using Vector = int __attribute__((ext_vector_type(8)));
@@ -54,9 +55,6 @@ struct Fp8 {
                                                         B, A, 0, 0, 0, 0);
   }
 };
-using E4m3ByE4m3 = Fp8<0, 0>;
-using E4m3ByE5m2 = Fp8<0, 1>;
-using E5m2ByE4m3 = Fp8<1, 0>;
 #else
 /// Eight bytes, which an instruction takes: part i of four.
 OCTET_DEVICE Words2 part(const Fragment& x, int i) {
@@ -71,31 +69,27 @@ struct Bf16 {
                                                  __builtin_bit_cast(Shorts4, part(a, i)), d, 0, 0, 0);
   }
 };
-struct E4m3ByE4m3 {
+/// One of the two is e4m3.
+template <int A, int B>
+struct Fp8 {
   static constexpr int kBytes = 1;
   static constexpr int kInstructions = 4;
   static OCTET_DEVICE void multiply(Floats16& d, const Fragment& b, const Fragment& a, int i) {
-    d = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(__builtin_bit_cast(long, part(b, i)),
-                                                   __builtin_bit_cast(long, part(a, i)), d, 0, 0, 0);
-  }
-};
-struct E4m3ByE5m2 {
-  static constexpr int kBytes = 1;
-  static constexpr int kInstructions = 4;
-  static OCTET_DEVICE void multiply(Floats16& d, const Fragment& b, const Fragment& a, int i) {
-    d = __builtin_amdgcn_mfma_f32_32x32x16_bf8_fp8(__builtin_bit_cast(long, part(b, i)),
-                                                   __builtin_bit_cast(long, part(a, i)), d, 0, 0, 0);
-  }
-};
-struct E5m2ByE4m3 {
-  static constexpr int kBytes = 1;
-  static constexpr int kInstructions = 4;
-  static OCTET_DEVICE void multiply(Floats16& d, const Fragment& b, const Fragment& a, int i) {
-    d = __builtin_amdgcn_mfma_f32_32x32x16_fp8_bf8(__builtin_bit_cast(long, part(b, i)),
-                                                   __builtin_bit_cast(long, part(a, i)), d, 0, 0, 0);
+    const long of_b = __builtin_bit_cast(long, part(b, i));
+    const long of_a = __builtin_bit_cast(long, part(a, i));
+    if constexpr (B == 1) {
+      d = __builtin_amdgcn_mfma_f32_32x32x16_bf8_fp8(of_b, of_a, d, 0, 0, 0);
+    } else if constexpr (A == 1) {
+      d = __builtin_amdgcn_mfma_f32_32x32x16_fp8_bf8(of_b, of_a, d, 0, 0, 0);
+    } else {
+      d = __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8(of_b, of_a, d, 0, 0, 0);
+    }
   }
 };
 #endif
+using E4m3ByE4m3 = Fp8<0, 0>;
+using E4m3ByE5m2 = Fp8<0, 1>;
+using E5m2ByE4m3 = Fp8<1, 0>;
 
 template <typename Factors>
 using ElementBits = std::conditional_t<Factors::kBytes == 1, std::uint8_t, std::uint16_t>;
