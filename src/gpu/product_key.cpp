@@ -26,6 +26,11 @@ char output_letter(const Product& p) {
   return p.accumulate ? '+' : 'f';
 }
 
+std::string_view kernel_side(DType dtype, bool transposed) {
+  if (dtype == DType::bf16) return transposed ? "bf16t" : "bf16";
+  return dtype == DType::e5m2 || dtype == DType::e5m2fnuz ? "e5m2" : "e4m3";
+}
+
 std::string text_of(const Product& p) {
   const bool fast = p.a.dtype != DType::bf16 && p.accumulation == fp8::Accumulation::fast;
   return fmt::format("[{}, {}] over {}, {} x {} -> {}{}{}{}{}", p.m, p.n, p.k, name(p.a.dtype), name(p.b.dtype),

@@ -1,8 +1,10 @@
-// A product without its pointers: what plans depend on, the letters that committed tables have for it, and its text.
+// A product without its pointers: what plans depend on, the letters that committed tables have for it, its text, and
+// its sides in the names of kernels.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "gpu/products.h"
@@ -20,6 +22,9 @@ using ProductKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, DType, D
 [[nodiscard]] char operand_letter(const Product& product);
 /// 'b' bf16, 'f' f32, '+' f32 that is added to.
 [[nodiscard]] char output_letter(const Product& product);
+
+/// A side as the names of own kernels have it: "e4m3", "e5m2", "bf16", or "bf16t", which lies transposed.
+[[nodiscard]] std::string_view kernel_side(DType dtype, bool transposed);
 
 /// "[8192, 4096] over 4096, bf16 x bf16 -> f32, added to"
 [[nodiscard]] std::string text_of(const Product& product);

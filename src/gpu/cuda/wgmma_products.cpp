@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "gpu/cuda/cuda_api.h"
+#include "gpu/product_key.h"
 #include "kernels/grouped_arguments.h"
 
 namespace octet::gpu {
@@ -20,13 +21,9 @@ constexpr unsigned kResultRows = 16;  // of a box of D
 constexpr unsigned kThreads = 384;
 constexpr unsigned kSharedBytes = 232448;  // all that a block can have
 
-std::string side_name(const GroupedOperand& side) {
-  if (side.dtype == DType::bf16) return side.transposed ? "bf16t" : "bf16";
-  return side.dtype == DType::e5m2 ? "e5m2" : "e4m3";
-}
-
 std::string kernel_name(const GroupedProduct& product) {
-  const std::string sides = fmt::format("grouped_{}_{}", side_name(product.a), side_name(product.b));
+  const std::string sides = fmt::format("grouped_{}_{}", kernel_side(product.a.dtype, product.a.transposed),
+                                        kernel_side(product.b.dtype, product.b.transposed));
   if (product.a.dtype == DType::bf16) return sides;  // whose sums are whole floats in any case
   return sides + (product.accumulation == fp8::Accumulation::fast ? "_fast" : "_full");
 }

@@ -4,6 +4,7 @@
 
 #include "gpu/hip/mfma_sides.h"
 #include "gpu/hip/mfma_tiles.h"
+#include "gpu/product_key.h"
 #include "kernels/grouped_arguments.h"
 
 namespace octet::gpu {
@@ -17,7 +18,7 @@ kernels::ProductSide side_of(const GroupedOperand& side, std::int64_t outer, std
 
 std::string kernel_name(const GroupedProduct& p, const MfmaTile& tile) {
   return fmt::format("grouped_{}_{}x{}_{}_{}", p.by_contraction ? "stretches" : "rows", tile.m, tile.n,
-                     mfma_side_name(p.a.dtype, p.a.transposed), mfma_side_name(p.b.dtype, p.b.transposed));
+                     kernel_side(p.a.dtype, p.a.transposed), kernel_side(p.b.dtype, p.b.transposed));
 }
 
 class MfmaGroupedProducts final : public GroupedProducts {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gpu/hip/mfma_sides.h"
+#include "gpu/product_key.h"
 
 namespace octet::gpu {
 namespace {
@@ -35,8 +36,8 @@ class MfmaProducts final : public Products {
 }  // namespace
 
 std::string mfma_kernel(const Product& product, const MfmaTile& tile) {
-  return fmt::format("multiply_{}x{}_{}_{}", tile.m, tile.n, mfma_side_name(product.a.dtype, product.a.transposed),
-                     mfma_side_name(product.b.dtype, product.b.transposed));
+  return fmt::format("multiply_{}x{}_{}_{}", tile.m, tile.n, kernel_side(product.a.dtype, product.a.transposed),
+                     kernel_side(product.b.dtype, product.b.transposed));
 }
 
 void launch_mfma_product(Driver& driver, const Product& product, const MfmaTile& tile) {

@@ -2,18 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "core/dtype.h"
 #include "kernels/arguments.h"
 
 namespace octet::gpu {
-
-/// As kernels' names have it: "bf16t" lies transposed.
-[[nodiscard]] inline std::string_view mfma_side_name(DType dtype, bool transposed) {
-  if (dtype == DType::bf16) return transposed ? "bf16t" : "bf16";
-  return dtype == DType::e5m2 || dtype == DType::e5m2fnuz ? "e5m2" : "e4m3";
-}
 
 /// Whether rows of `pitch` elements begin at multiples of 16 bytes.
 [[nodiscard]] inline bool mfma_aligned(const void* data, std::int64_t pitch, DType dtype) {
