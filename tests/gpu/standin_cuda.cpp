@@ -258,6 +258,11 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
   return gpu().go_on();
 }
+CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
+                                CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  return CUDA_SUCCESS;  // which no kernel reads
+}
 CUresult cuLaunchKernelEx(const CUlaunchConfig*, CUfunction function, void**, void**) {
   return gpu().launch(*reinterpret_cast<Function*>(function));
 }

@@ -22,8 +22,8 @@ constexpr unsigned kThreads = 384;
 constexpr unsigned kSharedBytes = 232448;  // all that a block can have
 
 std::string kernel_name(const GroupedProduct& product) {
-  const std::string sides = fmt::format("grouped_{}_{}", kernel_side(product.a.dtype, product.a.transposed),
-                                        kernel_side(product.b.dtype, product.b.transposed));
+  std::string sides = fmt::format("grouped_{}_{}", kernel_side(product.a.dtype, product.a.transposed),
+                                  kernel_side(product.b.dtype, product.b.transposed));
   if (product.a.dtype == DType::bf16) return sides;  // whose sums are whole floats in any case
   return sides + (product.accumulation == fp8::Accumulation::fast ? "_fast" : "_full");
 }
