@@ -39,8 +39,8 @@ class Shard:
         if len(data) < SHARD_HEADER.size:
             raise Mistake(f"{path} is no token shard: make one with octet tokenize")
         magic, version, width, _, self.token_count, _, _ = SHARD_HEADER.unpack_from(data)
-        if (magic, version) != (b"OCTETTOK", 1) or len(data) != SHARD_HEADER.size + width * self.token_count:
-            raise Mistake(f"{path} is no token shard of version 1, or is cut short: make one with octet tokenize")
+        if magic != b"OCTETTOK" or version not in (1, 2) or len(data) != SHARD_HEADER.size + width * self.token_count:
+            raise Mistake(f"{path} is no token shard of version 1 or 2, or is cut short: make one with octet tokenize")
         self.tokens = memoryview(data)[SHARD_HEADER.size :].cast(TOKEN_FORMATS[width])
 
 

@@ -11,6 +11,7 @@ class ByteTokenizer final : public Tokenizer {
   [[nodiscard]] std::string decode(std::span<const std::int32_t> tokens) const override;
   [[nodiscard]] std::uint64_t vocab_size() const override { return 256; }
   [[nodiscard]] std::string_view name() const override { return "bytes"; }
+  [[nodiscard]] std::uint64_t fingerprint() const override { return 256; }  // of a definition that has no text
 };
 
 }  // namespace octet

@@ -26,9 +26,9 @@ ShardHeader read_header(std::span<const std::byte> file, const std::string& path
   if (std::string_view(header.magic.data(), header.magic.size()) != kShardMagic) {
     throw UserError("{}: is not a token shard (it does not start with {}): tokenize the text first", path, kShardMagic);
   }
-  if (header.version != kShardVersion) {
-    throw UserError("{}: token shard version {} is unknown, this octet reads version {}: {}", path, header.version,
-                    kShardVersion, kTokenizeAgain);
+  if (header.version == 0 || header.version > kShardVersion) {
+    throw UserError("{}: token shard version {} is unknown, this octet reads versions 1 to {}: {}", path,
+                    header.version, kShardVersion, kTokenizeAgain);
   }
   if (header.header_checksum != checksum_of(header)) {
     throw UserError("{}: the header is damaged (its checksum does not match): {}", path, kTokenizeAgain);
@@ -47,9 +47,14 @@ void validate_fields(const ShardHeader& header, const std::string& path) {
                     kTokenizeAgain);
   }
   if (header.token_count == 0) throw UserError("{}: holds no tokens: {}", path, kTokenizeAgain);
-  if (header.reserved != decltype(header.reserved){}) {
-    throw UserError("{}: reserved header bytes are not 0: {}", path, kTokenizeAgain);
+  if (header.version == 1 && (header.tokenizer != 0 || header.document_end != 0 || header.flags != 0)) {
+    throw UserError("{}: bytes 40 to 55 of a header of version 1 are not 0: {}", path, kTokenizeAgain);
   }
+  if (header.document_end > header.vocab_size) {
+    throw UserError("{}: documents end with token {}, which is outside the vocabulary of {}: {}", path,
+                    header.document_end - 1, header.vocab_size, kTokenizeAgain);
+  }
+  if (header.flags != 0) throw UserError("{}: flags {:#x} are unknown: {}", path, header.flags, kTokenizeAgain);
 }
 
 void validate_size(const ShardHeader& header, std::uint64_t token_bytes, const std::string& path) {

@@ -1,15 +1,17 @@
 // Token shards: files of token ids, mapped into memory and checked when opened.
 //
-// Format, version 1, little endian:
+// Format, version 2, little endian:
 //
 //   offset  bytes  field
 //        0      8  magic "OCTETTOK"
-//        8      4  version: 1
+//        8      4  version: 2, or 1, where bytes 40 to 55 are 0
 //       12      4  bytes per token: 1, 2 or 4
 //       16      8  vocabulary size: every token is below it; at most 2^31, and at most 256^(bytes per token)
 //       24      8  token count
 //       32      8  XXH3-64 of the token bytes
-//       40     16  reserved: 0
+//       40      8  fingerprint of the tokenizer (tokenizer.h); 0: unknown
+//       48      4  one more than the token that ends each document; 0: documents have no end
+//       52      4  flags: 0
 //       56      8  XXH3-64 of bytes 0 to 55
 //       64      -  tokens: unsigned integers, nothing after the last
 #pragma once
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include "data/shard_format.h"
@@ -41,6 +44,13 @@ class Shard {
   [[nodiscard]] std::uint64_t token_count() const { return header_.token_count; }
   [[nodiscard]] std::uint64_t vocab_size() const { return header_.vocab_size; }
   [[nodiscard]] std::uint32_t bytes_per_token() const { return header_.bytes_per_token; }
+  /// The fingerprint of the tokenizer that made it; 0: unknown.
+  [[nodiscard]] std::uint64_t tokenizer() const { return header_.tokenizer; }
+  /// The token that ends each document.
+  [[nodiscard]] std::optional<std::int32_t> document_end() const {
+    if (header_.document_end == 0) return {};
+    return static_cast<std::int32_t>(header_.document_end - 1);
+  }
 
   /// Copies the tokens [first, first + out.size()) as int32. The range must lie inside the shard.
   void read(std::uint64_t first, std::span<std::int32_t> out) const;

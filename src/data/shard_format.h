@@ -11,7 +11,7 @@
 namespace octet {
 
 inline constexpr std::string_view kShardMagic = "OCTETTOK";
-inline constexpr std::uint32_t kShardVersion = 1;
+inline constexpr std::uint32_t kShardVersion = 2;
 
 /// Token ids are handed out as int32.
 inline constexpr std::uint64_t kMaxVocabSize = std::uint64_t{1} << 31;
@@ -23,7 +23,9 @@ struct ShardHeader {
   std::uint64_t vocab_size;
   std::uint64_t token_count;
   std::uint64_t token_checksum;
-  std::array<std::uint64_t, 2> reserved;
+  std::uint64_t tokenizer;     // its fingerprint; 0: unknown
+  std::uint32_t document_end;  // one more than the token that ends a document; 0: none does
+  std::uint32_t flags;         // 0
   std::uint64_t header_checksum;
 };
 static_assert(sizeof(ShardHeader) == 64, "the header is 64 bytes, so that tokens start on a cache line");

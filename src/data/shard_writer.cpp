@@ -12,8 +12,8 @@
 
 namespace octet {
 
-ShardWriter::ShardWriter(std::filesystem::path path, std::uint64_t vocab_size)
-    : path_(std::move(path)), partial_(path_), vocab_size_(vocab_size), hash_(XXH3_createState()) {
+ShardWriter::ShardWriter(std::filesystem::path path, std::uint64_t vocab_size, ShardOrigin origin)
+    : path_(std::move(path)), partial_(path_), vocab_size_(vocab_size), origin_(origin), hash_(XXH3_createState()) {
   check(vocab_size >= 1 && vocab_size <= kMaxVocabSize, "a vocabulary has 1 to 2^31 tokens");
   check(hash_ != nullptr && XXH3_64bits_reset(hash_.get()) == XXH_OK, "a hash state can be made");
   partial_ += ".partial";
@@ -65,6 +65,8 @@ void ShardWriter::finish() {
   header.bytes_per_token = bytes_per_token_for(vocab_size_);
   header.vocab_size = vocab_size_;
   header.token_count = token_count_;
+  header.tokenizer = origin_.tokenizer;
+  header.document_end = origin_.document_end ? static_cast<std::uint32_t>(*origin_.document_end) + 1 : 0;
   header.token_checksum = XXH3_64bits_digest(hash_.get());
   header.header_checksum = checksum_of(header);
   if (std::fseek(file_.get(), 0, SEEK_SET) != 0) refuse(errno);

@@ -7,16 +7,23 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace octet {
 
+/// Where a shard's tokens come from.
+struct ShardOrigin {
+  std::uint64_t tokenizer = 0;               ///< fingerprint; 0: unknown
+  std::optional<std::int32_t> document_end;  ///< the token that ends each document, in [0, vocab_size)
+};
+
 /// Writes to `path` + ".partial" and gives the file its name in finish(), so that a shard is whole or absent.
 class ShardWriter {
  public:
   /// `vocab_size` in [1, 2^31] decides the bytes per token. Throws UserError when the file cannot be created.
-  ShardWriter(std::filesystem::path path, std::uint64_t vocab_size);
+  ShardWriter(std::filesystem::path path, std::uint64_t vocab_size, ShardOrigin origin = {});
   /// Removes what was written unless finish() has returned.
   ~ShardWriter();
   ShardWriter(const ShardWriter&) = delete;
@@ -47,6 +54,7 @@ class ShardWriter {
   std::filesystem::path path_;
   std::filesystem::path partial_;
   std::uint64_t vocab_size_;
+  ShardOrigin origin_;
   std::uint64_t token_count_ = 0;
   std::vector<unsigned char> packed_;  // the tokens of one append() as they go to disk
   std::unique_ptr<XXH3_state_t, FreeHash> hash_;

@@ -114,7 +114,7 @@ TokenizeResult tokenize_text_files(const Tokenizer& tokenizer, std::span<const f
 
   Encoder encoder(tokenizer, total, progress);
   const auto encode_range = [&](std::uint64_t from, std::uint64_t to, const fs::path& path) {
-    ShardWriter out(path, tokenizer.vocab_size());
+    ShardWriter out(path, tokenizer.vocab_size(), {tokenizer.fingerprint(), tokenizer.end_of_document()});
     std::uint64_t begin = 0;
     for (const MappedFile& file : files) {
       const std::string_view text = text_of(file);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <bit>
 #include <csignal>
 #include <cstring>
@@ -124,8 +125,19 @@ TEST(Shard, NamesWhatIsWrong) {
 
   ShardHeader header = header_of_bytes(256, 3);
   EXPECT_EQ(error_for(foreign_file(header, "abc")), "");
+  header.version = 3;
+  EXPECT_THAT(error_for(foreign_file(header, "abc")), HasSubstr("version 3 is unknown"));
+  header.version = 1;
+  EXPECT_EQ(error_for(foreign_file(header, "abc")), "");
+  header.document_end = 256;
+  EXPECT_THAT(error_for(foreign_file(header, "abc")), HasSubstr("of version 1 are not 0"));
   header.version = 2;
-  EXPECT_THAT(error_for(foreign_file(header, "abc")), HasSubstr("version 2 is unknown"));
+  EXPECT_EQ(error_for(foreign_file(header, "abc")), "");
+  header.document_end = 257;
+  EXPECT_THAT(error_for(foreign_file(header, "abc")), HasSubstr("end with token 256, which is outside"));
+  header = header_of_bytes(256, 3);
+  header.flags = 4;
+  EXPECT_THAT(error_for(foreign_file(header, "abc")), HasSubstr("flags 0x4 are unknown"));
   header = header_of_bytes(256, 3);
   header.bytes_per_token = 3;
   EXPECT_THAT(error_for(foreign_file(header, "abcabcabc")), HasSubstr("3 bytes per token"));
@@ -135,6 +147,20 @@ TEST(Shard, NamesWhatIsWrong) {
   EXPECT_THAT(error_for(foreign_file(header_of_bytes(256, 4), "abc")), HasSubstr("3 of 4 tokens"));
   EXPECT_THAT(error_for(foreign_file(header_of_bytes(256, ~std::uint64_t{0}), "abc")), HasSubstr("is truncated"));
   EXPECT_THAT(error_for(foreign_file(header_of_bytes(256, 2), "abc")), HasSubstr("1 bytes follow the last of 2"));
+}
+
+TEST(Shard, KnowsItsTokenizerAndTheEndOfDocuments) {
+  const TempFolder folder;
+  {
+    ShardWriter writer(folder / "a.tok", 256, {7, 0});
+    writer.append(std::array{1, 0});
+    writer.finish();
+  }
+  EXPECT_EQ(Shard(folder / "a.tok", 256).tokenizer(), 7U);
+  EXPECT_EQ(Shard(folder / "a.tok", 256).document_end(), 0);
+  write_shard(folder / "b.tok", 256, {1});
+  EXPECT_EQ(Shard(folder / "b.tok", 256).tokenizer(), 0U);
+  EXPECT_EQ(Shard(folder / "b.tok", 256).document_end(), std::nullopt);
 }
 
 TEST(Shard, CountTimesWidthThatWrapsAroundIsTruncated) {
