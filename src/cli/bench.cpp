@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/bench_moe.h"
+#include "cli/bench_moe_layer.h"
 #include "cli/bench_quantize.h"
 #include "cli/commands.h"
 #include "core/error.h"
@@ -97,8 +98,13 @@ void add_attention(CLI::App& bench) {
 
 struct MoeCommand {
   MoeBenchOptions options;
+  bool layer = false;
   bool json = false;
 };
+
+BenchReport measure(const MoeCommand& command) {
+  return command.layer ? bench_moe_layer(command.options) : bench_moe(command.options);
+}
 
 void add_moe(CLI::App& bench) {
   auto command = std::make_shared<MoeCommand>();
@@ -116,8 +122,13 @@ void add_moe(CLI::App& bench) {
   };
   added->add_option_function<std::string>("--accumulation", accumulate, "Of FP8 products: fast or full (default fast)")
       ->check(CLI::IsMember({"fast", "full"}));
+  added->add_flag("--layer", command->layer, "Time a whole layer instead: with router, permutation and shared expert");
+  added->add_option("--top-k", options.top_k, "With --layer: experts of a token (default 8)")
+      ->check(CLI::PositiveNumber);
+  added->add_option("--shared-experts", options.shared_experts, "With --layer: experts of every token (default 1)")
+      ->check(CLI::NonNegativeNumber);
   added->add_flag("--json", command->json, "Print JSON");
-  added->callback([command] { print(bench_moe(command->options), command->json); });
+  added->callback([command] { print(measure(*command), command->json); });
 }
 
 struct StepCommand : Command {

@@ -1,9 +1,11 @@
-// octet bench moe: the feed-forward of a mixture of experts, forward and backward, in FP8 beside bf16.
+// octet bench moe: the feed-forward of a mixture of experts, forward and backward, in FP8 beside bf16, and beside FP8
+// whose casts are passes of their own.
 #include "cli/bench_moe.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -49,6 +51,17 @@ std::vector<Split> splits_of(Index rows, Index experts) {
   return splits;
 }
 
+enum class Kind : std::uint8_t { fp8, fp8_apart, bf16 };
+
+constexpr std::string_view name_of(Kind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"FP8", "FP8, casts apart", "bf16"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+constexpr std::string_view json_name_of(Kind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"fp8", "fp8_casts_apart", "bf16"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 enum class Part : std::uint8_t { weight_cast, cast, forward, dgrad, wgrad };
 
 /// An op of the layer, with what it has to do.
@@ -62,8 +75,8 @@ struct Call {
 /// Memory of the layer, and its ops in their order.
 class ExpertLayer {
  public:
-  ExpertLayer(const ops::Backend& backend, const MoeBenchOptions& options, bool fp8)
-      : backend_(backend), memory_(backend), options_(options), fp8_(fp8) {
+  ExpertLayer(const ops::Backend& backend, const MoeBenchOptions& options, Kind kind)
+      : backend_(backend), memory_(backend), options_(options), fp8_(kind != Kind::bf16) {
     groups_.experts = options.experts;
     groups_.rows = options.rows;
     offsets_ = memory_.room<std::int32_t>(options.experts + 1);
@@ -74,11 +87,9 @@ class ExpertLayer {
     std::iota(choices.begin(), choices.end(), 0);
     choice_of_row_ = memory_.upload<std::int32_t>(choices);
     weights_ = memory_.random<float>(options.rows, Operands::Sign::positive);
-    if (fp8) {
-      add_fp8();
-    } else {
-      add_bf16();
-    }
+    if (kind == Kind::fp8) add_fp8();
+    if (kind == Kind::fp8_apart) add_fp8_with_casts_apart();
+    if (kind == Kind::bf16) add_bf16();
   }
 
   void set_split(const Split& split) {
@@ -208,6 +219,48 @@ class ExpertLayer {
     add(name, Part::cast, ops::GatherRowsCast{rows.values, nullptr, groups_, rows.transposed, 1, rows.cols});
   }
 
+  /// Of a matrix that lies in memory: row codes, the maxima of its columns, column codes, in a pass each.
+  void add_casts_apart(const std::string& name, const Rows& rows) {
+    add("row codes of " + name, Part::cast,
+        ops::GatherRows{rows.values, nullptr, groups_, nullptr, rows.codes, {}, 1, rows.cols, false});
+    add("column maxima of " + name, Part::cast,
+        ops::GatherRows{rows.values, nullptr, groups_, nullptr, {}, rows.maxima, 1, rows.cols, false});
+    add("column codes of " + name, Part::cast,
+        ops::GatherRowsCast{rows.values, nullptr, groups_, rows.transposed, 1, rows.cols});
+  }
+
+  /// The same results as add_fp8(), where producers know nothing of FP8.
+  void add_fp8_with_casts_apart() {
+    const Index dim = options_.dim;
+    const Index ffn = options_.ffn_dim;
+    const Weights w13 = weights_of("w1 and w3", 2 * ffn, dim);
+    const Weights w2 = weights_of("w2", dim, ffn);
+    const Rows x = rows_of(dim, true, true);
+    const Rows dout = rows_of(dim, true, true);
+    const Rows y = rows_of(ffn, true);
+    const Rows dgate_up = rows_of(2 * ffn, true);
+    auto* gate_up = memory_.room<bf16>(options_.rows * 2 * ffn);
+    auto* out = memory_.room<bf16>(options_.rows * dim);
+    auto* dy = memory_.room<bf16>(options_.rows * ffn);
+    auto* dx = memory_.room<bf16>(options_.rows * dim);
+    auto* dweights = memory_.room<float>(options_.rows);
+    add_casts_apart("x", x);
+    add_gemm("x w13^T", Part::forward, x, w13, gate_up);
+    add("SwiGLU", Part::cast,
+        ops::GroupedSwigluForward{gate_up, weights_, choice_of_row_, groups_, y.values, {}, {}, ffn, true});
+    add_casts_apart("y", y);
+    add_gemm("y w2^T", Part::forward, y, w2, out);
+    add_casts_apart("dout", dout);
+    add_gemm("dout w2", Part::dgrad, dout, w2, dy);
+    add("SwiGLU backward", Part::cast,
+        ops::GroupedSwigluBackward{
+            gate_up, dy, weights_, choice_of_row_, groups_, dgate_up.values, dweights, {}, {}, ffn, true});
+    add_casts_apart("dgate_up", dgate_up);
+    add_wgrad("dout^T y", dout, y);
+    add_wgrad("dgate_up^T x", dgate_up, x);
+    add_gemm("dgate_up w13", Part::dgrad, dgate_up, w13, dx);
+  }
+
   void add_fp8() {
     const Index dim = options_.dim;
     const Index ffn = options_.ffn_dim;
@@ -321,17 +374,16 @@ void describe_calls(BenchReport& report, nlohmann::ordered_json& json, const ops
   json["wgrad_flops_per_second"] = of(Part::wgrad).tera() * 1e12;
 }
 
-void measure(BenchReport& report, const ops::Backend& backend, const MoeBenchOptions& options, bool fp8,
+void measure(BenchReport& report, const ops::Backend& backend, const MoeBenchOptions& options, Kind kind,
              double copy_rate) {
-  ExpertLayer layer(backend, options, fp8);
-  const char* precision = fp8 ? "FP8" : "bf16";
+  ExpertLayer layer(backend, options, kind);
   for (const Split& split : splits_of(options.rows, options.experts)) {
     layer.set_split(split);
-    nlohmann::ordered_json json{{"precision", fp8 ? "fp8" : "bf16"}, {"split", split.name}};
+    nlohmann::ordered_json json{{"precision", json_name_of(kind)}, {"split", split.name}};
     const double seconds = layer.seconds(false);
     json["seconds"] = seconds;
-    report.table += fmt::format("\n{}, {}: {:.3f} ms forward and backward", precision, split.name, seconds * 1e3);
-    if (fp8) {
+    report.table += fmt::format("\n{}, {}: {:.3f} ms forward and backward", name_of(kind), split.name, seconds * 1e3);
+    if (kind != Kind::bf16) {
       const double with_casts = layer.seconds(true);
       json["seconds_with_weight_casts"] = with_casts;
       report.table += fmt::format(", {:.3f} ms with casts of weights", with_casts * 1e3);
@@ -373,7 +425,9 @@ BenchReport bench_moe(const MoeBenchOptions& options) {
                  {"accumulation", fp8::name(options.accumulation)},
                  {"copy_bytes_per_second", copy_rate},
                  {"layers", nlohmann::ordered_json::array()}};
-  for (const bool fp8 : {true, false}) measure(report, *backend, options, fp8, copy_rate);
+  for (const Kind kind : {Kind::fp8, Kind::fp8_apart, Kind::bf16}) {
+    measure(report, *backend, options, kind, copy_rate);
+  }
   return report;
 }
 

@@ -189,11 +189,11 @@ TEST_F(Bench, EveryMeasurementRefusesADeviceThatThereIsNot) {
 TEST_F(Bench, MoeTimesEveryOpOfEverySplitInBothPrecisions) {
   const auto bench = json_of({"bench", "moe", "--device", "cpu", "--experts", "4", "--rows", "120", "--dim", "32",
                               "--ffn-dim", "48", "--json"});
-  ASSERT_EQ(bench.at("layers").size(), 8U);
+  ASSERT_EQ(bench.at("layers").size(), 12U);
   std::set<std::string> seen;
   for (const Json& layer : bench.at("layers")) {
     seen.insert(layer.at("precision").get<std::string>() + " " + layer.at("split").get<std::string>());
-    const bool fp8 = layer.at("precision") == "fp8";
+    const bool fp8 = layer.at("precision") != "bf16";
     EXPECT_GT(layer.at("seconds").get<double>(), 0.0);
     EXPECT_EQ(layer.contains("seconds_with_weight_casts"), fp8);
     double flops = 0;
@@ -203,16 +203,37 @@ TEST_F(Bench, MoeTimesEveryOpOfEverySplitInBothPrecisions) {
       seconds[call.at("op").get<std::string>()] = call.at("seconds").get<double>();
       EXPECT_GT(call.at("share_of_copy").get<double>(), 0.0) << call;
     }
-    EXPECT_EQ(seconds.size(), fp8 ? 15U : 8U);
+    const std::map<std::string, std::size_t> ops{{"fp8", 15}, {"fp8_casts_apart", 22}, {"bf16", 8}};
+    EXPECT_EQ(seconds.size(), ops.at(layer.at("precision").get<std::string>()));
     EXPECT_EQ(flops, 3.0 * 3 * 2 * 120 * 32 * 48);  // three products, forward and twice backward
     const double forward = seconds.at("x w13^T") + seconds.at("y w2^T");
     const double rate = 3.0 * 2 * 120 * 32 * 48 / forward;
     EXPECT_NEAR(layer.at("forward_flops_per_second").get<double>(), rate, 1e-9 * rate);
   }
-  EXPECT_EQ(seen.size(), 8U);
+  EXPECT_EQ(seen.size(), 12U);
   refuses({"bench", "moe", "--device", "cpu", "--rows", "3"}, {"32 experts", "3 rows"});
   refuses({"bench", "moe", "--device", "cpu", "--dim", "40"}, {"multiples of 16", "40"});
   refuses({"bench", "moe", "--device", "tpu"}, {"no device \"tpu\""});
+}
+
+/// 60 tokens choose two of four experts each, beside a shared one.
+TEST_F(Bench, MoeTimesTheWholeLayer) {
+  const Words layer{"bench", "moe",   "--layer", "--device",  "cpu", "--experts",
+                    "4",     "--dim", "32",      "--ffn-dim", "48",  "--json"};
+  const auto bench = json_of(join({layer, {"--rows", "120", "--top-k", "2"}}));
+  EXPECT_EQ(bench.at("tokens"), 60);
+  ASSERT_EQ(bench.at("whole_layers").size(), 4U);
+  for (const Json& whole : bench.at("whole_layers")) {
+    EXPECT_GT(whole.at("seconds").get<double>(), 0.0);
+    EXPECT_EQ(whole.contains("seconds_with_weight_casts"), whole.at("precision") == "fp8");
+    std::map<std::string, double> flops;
+    for (const Json& op : whole.at("ops")) flops[op.at("op").get<std::string>()] = op.at("flops").get<double>();
+    EXPECT_EQ(flops.at("grouped_gemm"), 2.0 * 3 * 2 * 120 * 32 * 48);
+    EXPECT_EQ(flops.at("grouped_wgrad"), 3.0 * 2 * 120 * 32 * 48);
+    EXPECT_EQ(flops.at("gemm"), 3.0 * (3 * 2 * 60 * 32 * 48 + 2 * 60 * 32 * 4));  // the shared expert, the router
+  }
+  refuses(join({layer, {"--rows", "120", "--top-k", "7"}}), {"7 of 4 experts", "--top-k"});
+  refuses(join({layer, {"--top-k", "3", "--rows", "121"}}), {"121 routed rows", "--rows"});
 }
 
 TEST_F(Bench, StepComparesWithCeilingsAndPlan) {
