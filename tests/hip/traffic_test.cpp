@@ -1,34 +1,10 @@
 // What the casts, and the producers that cast, move on AMD's GPUs: no more segments of memory than their bytes need, no
 // more bytes than the op says, 16 bytes a lane. Host code, runtime interface and machine code are those of training;
 // the counts are the simulator's.
-#include "hip/counted_fixture.h"
+#include "hip/least_traffic.h"
 
 namespace octet::test {
 namespace {
-
-constexpr double kMoreThanLeast = 1.05;
-
-/// Counts of an op against what it must move, and what it is known to read again out of a cache. Row codes leave as 8
-/// bytes a lane, side by side.
-template <typename Op>
-void expect_least_traffic(CountedGpu& gpu, const Op& op, std::string_view what, double read_again = 0) {
-  const LaunchTotals totals = gpu.run(op);
-  const std::string who = fmt::format("{} ({})", Op::name, what);
-  const double least = op.bytes() + read_again;
-  EXPECT_EQ(totals.launches, 1) << who;
-  EXPECT_GE(static_cast<double>(totals.bytes), 0.99 * op.bytes()) << who;
-  EXPECT_LE(static_cast<double>(totals.bytes), kMoreThanLeast * least) << who;
-  EXPECT_LE(static_cast<double>(totals.segments_64), kMoreThanLeast * static_cast<double>(totals.least_segments_64))
-      << who;
-  EXPECT_EQ(totals.atomics + totals.cache_maintenance, 0U) << who;
-  const auto narrow = [](const auto& by_width, std::uint32_t width) {
-    double bytes = 0;
-    for (const auto& [each, moved] : by_width) bytes += each < width ? static_cast<double>(moved) : 0.0;
-    return bytes;
-  };
-  EXPECT_LE(narrow(totals.loaded, 16), 0.03 * least) << who << ": loads of less than 16 bytes";
-  EXPECT_LE(narrow(totals.stored, 8), 0.03 * least) << who << ": stores of less than 8 bytes";
-}
 
 class Traffic : public CountedTest, public testing::WithParamInterface<std::size_t> {
  protected:
