@@ -1,7 +1,7 @@
-"""Times optimizer steps of a Llama 3 in PyTorch, in bf16 and in torchao's FP8 recipes: what Octet is compared with.
+"""Times optimizer steps of a Llama 3 or a DeepSeek-V3 in PyTorch, in bf16 and in torchao's FP8 recipes: Octet's peers.
 
     octet config show configs/llama3_8b.toml --json >llama3_8b.json
-    python3 bench/peers/llama3_speed.py llama3_8b.json --recipes bf16,rowwise
+    python3 bench/peers/speed.py llama3_8b.json --recipes bf16,rowwise
 
 Shape and batch are the configuration's; nothing else of it is. Weights, moments and gradients are bf16, AdamW is fused,
 nothing is recomputed, the loss takes all logits at once, tokens are random. Gradients are not clipped, which spares the
@@ -19,10 +19,12 @@ import time
 
 from octet_files import Mistake, read_config
 
+import deepseek
 import llama3
 import torch
 
 WARM_UP = 3
+FAMILIES = {"llama3": llama3, "deepseek_v3": deepseek}
 
 
 class Stopwatch:
@@ -50,17 +52,18 @@ class Stopwatch:
 def make_step(config, recipe, device):
     """A function that takes one step on random tokens and returns its loss, still on the device."""
     torch.manual_seed(0)
-    model = llama3.build(config, recipe, device)
+    family = FAMILIES[config["model"]["family"]]
+    model = family.build(config, recipe, device)
     for parameter in model.parameters():
-        if parameter.dim() == 2:
+        if parameter.dim() >= 2:
             torch.nn.init.normal_(parameter, std=config["model"]["init_std"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    loss_of = torch.compile(llama3.mean_loss) if device == "cuda" else llama3.mean_loss
+    loss_of = torch.compile(family.mean_loss) if device == "cuda" else family.mean_loss
     shape = (config["training"]["batch_size"], config["training"]["seq_len"])
 
     def step():
         tokens, targets = (torch.randint(config["model"]["vocab_size"], shape, device=device) for _ in range(2))
-        with llama3.attention_kernels(device):
+        with family.attention_kernels(device):
             loss = loss_of(model(tokens), targets)
             loss.backward()
         optimizer.step()
@@ -97,7 +100,7 @@ def measure(config, recipe, steps, device):
         "loss": loss.item(),
         "warm_up_seconds": round(warm_up_seconds, 1),
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
-        "versions": llama3.versions(recipe),
+        "versions": FAMILIES[config["model"]["family"]].versions(recipe),
     }
 
 
