@@ -103,14 +103,12 @@ std::vector<ConfigField> model_fields() {
                                           "number of token ids; 256 is plain bytes"),
       field<model, &C::Model::dim>("model.dim", required, between(2, max_width), "width of the residual stream"),
       field<model, &C::Model::n_layers>("model.n_layers", required, between(1, max_layers), "transformer blocks"),
-      field<model, &C::Model::n_heads>("model.n_heads", required, between(1, max_width),
-                                       "query heads"),
+      field<model, &C::Model::n_heads>("model.n_heads", required, between(1, max_width), "query heads"),
       only(grouped_queries, field<model, &C::Model::n_kv_heads>("model.n_kv_heads", required, between(1, max_width),
                                                                 "key and value heads; divides n_heads")),
-      only(grouped_queries,
-           field<model, &C::Model::own_head_dim>(
-               "model.head_dim", optional, between(0, max_width),
-               "elements of a head, an even number; 0 is dim / n_heads, which must then be one")),
+      only(grouped_queries, field<model, &C::Model::own_head_dim>(
+                                "model.head_dim", optional, between(0, max_width),
+                                "elements of a head, an even number; 0 is dim / n_heads, which must then be one")),
       field<model, &C::Model::ffn_dim>("model.ffn_dim", required, between(1, max_width),
                                        "inner width of the feed-forward network (with experts: of dense layers)"),
       field<model, &C::Model::rope_theta>("model.rope_theta", optional, at_least(1), "base of the rotary embedding"),
@@ -119,11 +117,11 @@ std::vector<ConfigField> model_fields() {
                             "how far low rotary frequencies are slowed down, as Llama 3.1 or, in "
                             "deepseek_v3, as YaRN does; 1 leaves them")),
       only(llama, field<model, rope, &C::RopeScaling::low_freq_factor>(
-                                  "model.rope_scaling.low_freq_factor", optional, above(0),
-                                  "wavelengths above original_max_seq_len / this are slowed in full")),
+                      "model.rope_scaling.low_freq_factor", optional, above(0),
+                      "wavelengths above original_max_seq_len / this are slowed in full")),
       only(llama, field<model, rope, &C::RopeScaling::high_freq_factor>(
-                                  "model.rope_scaling.high_freq_factor", optional, above(0),
-                                  "wavelengths below original_max_seq_len / this are left alone")),
+                      "model.rope_scaling.high_freq_factor", optional, above(0),
+                      "wavelengths below original_max_seq_len / this are left alone")),
       only(scaled_rope, field<model, rope, &C::RopeScaling::original_max_seq_len>(
                             "model.rope_scaling.original_max_seq_len", optional, between(1, max_seq_len),
                             "tokens of context before the scaling")),
@@ -181,18 +179,16 @@ std::vector<ConfigField> expert_fields() {
       field<model, moe, &C::Moe::ffn_dim>("model.moe.ffn_dim", required, between(1, max_width),
                                           "inner width of an expert"),
       field<model, moe, &C::Moe::experts>("model.moe.experts", required, between(1, max_experts), "routed experts"),
-      only(deepseek,
-           field<model, moe, &C::Moe::shared_experts>(
-               "model.moe.shared_experts", optional, between(0, max_experts),
-               "experts that every token takes, as one of so many times the width")),
+      only(deepseek, field<model, moe, &C::Moe::shared_experts>(
+                         "model.moe.shared_experts", optional, between(0, max_experts),
+                         "experts that every token takes, as one of so many times the width")),
       field<model, moe, &C::Moe::top_k>("model.moe.top_k", required, between(1, max_experts),
                                         "routed experts of a token"),
       only(deepseek, field<model, moe, &C::Moe::groups>("model.moe.groups", optional, between(1, max_experts),
                                                         "groups of experts; divides experts")),
-      only(deepseek,
-           field<model, moe, &C::Moe::kept_groups>(
-               "model.moe.kept_groups", optional, between(1, max_experts),
-               "groups that a token may choose from: those whose two best experts sum highest")),
+      only(deepseek, field<model, moe, &C::Moe::kept_groups>(
+                         "model.moe.kept_groups", optional, between(1, max_experts),
+                         "groups that a token may choose from: those whose two best experts sum highest")),
       only(deepseek,
            field<model, moe, &C::Moe::score>("model.moe.score", optional, any,
                                              "what makes scores of the router's logits; in qwen3_moe softmax does")),
@@ -317,14 +313,12 @@ std::vector<ConfigField> precision_fields() {
           "precision.accumulation_wgrad", optional, any,
           "the same for gradients of weights; fast is refused where the recipe keeps them in bf16"),
       only(of_experts, field<precision, &C::Precision::experts_forward>(
-                                       "precision.experts_forward", optional, any,
-                                       "the forward products of routed experts: as the recipe says, or in bf16")),
-      only(of_experts,
-           field<precision, &C::Precision::experts_dgrad>("precision.experts_dgrad", optional, any,
-                                                          "the same for gradients of their inputs")),
-      only(of_experts,
-           field<precision, &C::Precision::experts_wgrad>("precision.experts_wgrad", optional, any,
-                                                          "the same for gradients of their weights")),
+                           "precision.experts_forward", optional, any,
+                           "the forward products of routed experts: as the recipe says, or in bf16")),
+      only(of_experts, field<precision, &C::Precision::experts_dgrad>("precision.experts_dgrad", optional, any,
+                                                                      "the same for gradients of their inputs")),
+      only(of_experts, field<precision, &C::Precision::experts_wgrad>("precision.experts_wgrad", optional, any,
+                                                                      "the same for gradients of their weights")),
       field<precision, &C::Precision::fp8_max>(
           "precision.fp8_max", optional, at_least(0),
           "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),

@@ -35,7 +35,8 @@ DeepSeekBlock::DeepSeekBlock(const DeepSeekConfig& config, const std::string& na
       slab_(parameters.add_slab(name)),
       expert_slab_(dense ? nullptr : &parameters.add_slab(name + ".experts")),
       attention_norm_(name + ".attention_norm", config.dim, config.norm_eps, slab_),
-      attention_(make_attention(config, name + ".attention", depth_std(config, index), tokens, precision, options, slab_)),
+      attention_(
+          make_attention(config, name + ".attention", depth_std(config, index), tokens, precision, options, slab_)),
       ffn_norm_(name + ".ffn_norm", config.dim, config.norm_eps, slab_) {
   const double deep = depth_std(config, index);
   if (dense) {

@@ -29,9 +29,8 @@ void HeadNorm::backward(ops::Executor& run, const Tensor& projected, std::int64_
                         const Linear& maker, LinearOperand& dqkv) const {
   maker.expect_gradient(run.memory(), projected.rows(), dqkv);
   run(ops::HeadNormRopeBackward{projected.ptr<bf16>(), slab_.view(place_).weight.ptr<bf16>(), cos_sin,
-                                dqkv.values.ptr<bf16>(), slab_.gradient(place_).ptr<float>(),
-                                maker.gradient_rows(dqkv), Linear::columns(dqkv),
-                                shape(projected.rows(), seq_len, 0), eps_});
+                                dqkv.values.ptr<bf16>(), slab_.gradient(place_).ptr<float>(), maker.gradient_rows(dqkv),
+                                Linear::columns(dqkv), shape(projected.rows(), seq_len, 0), eps_});
 }
 
 ops::HeadNormShape HeadNorm::shape(std::int64_t rows, std::int64_t seq_len, std::int64_t offset) const {

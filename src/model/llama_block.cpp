@@ -46,9 +46,10 @@ LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64
   // Matrices that write into the residual stream start smaller the deeper they are (as in TorchTitan).
   const double std = config.init_std;
   const double deep_std = std / std::sqrt(2.0 * static_cast<double>(index + 1));
-  slab.add(matrix(
-      attention + "wqkv.weight", config.qkv_cols(), config.dim, std, wqkv_.precision().is_fp8(),
-      {{attention + "wq.weight", config.q_cols()}, {attention + "wk.weight", kv_rows}, {attention + "wv.weight", kv_rows}}));
+  slab.add(matrix(attention + "wqkv.weight", config.qkv_cols(), config.dim, std, wqkv_.precision().is_fp8(),
+                  {{attention + "wq.weight", config.q_cols()},
+                   {attention + "wk.weight", kv_rows},
+                   {attention + "wv.weight", kv_rows}}));
   slab.add(matrix(attention + "wo.weight", config.dim, config.q_cols(), deep_std, wo_.precision().is_fp8()));
   slab.add(matrix(feed_forward + "w13.weight", 2 * config.ffn_dim, config.dim, std, w13_.precision().is_fp8(),
                   {{feed_forward + "w1.weight", config.ffn_dim}, {feed_forward + "w3.weight", config.ffn_dim}}));

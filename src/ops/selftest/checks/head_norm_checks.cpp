@@ -66,8 +66,8 @@ void OpCheck<HeadNormRope>::run(Trial& trial, const HeadNormCase& c) {
   trial.run(HeadNormRope{trial.input("x", x), trial.input("weights", weights), trial.input("cos_sin", cos_sin),
                          y.data(), shape, kEps});
 
-  const Vector normed = reference::head_norm_forward(reference::widen(x), reference::widen(weights), shape,
-                                                     static_cast<double>(kEps));
+  const Vector normed =
+      reference::head_norm_forward(reference::widen(x), reference::widen(weights), shape, static_cast<double>(kEps));
   // hd additions of squares, of which the root takes half; then two products and a sum that may cancel.
   const double rounding = (static_cast<double>(shape.head_dim) / 2 + 8) * kRoundoffF32;
   trial.expect_bf16("y", y, turned(normed, reference::widen(cos_sin), shape, false),
@@ -92,9 +92,8 @@ void OpCheck<HeadNormRopeBackward>::run(Trial& trial, const HeadNormCase& c) {
   const auto dweights = trial.updated("dweights", before);
   const RowCodes codes = trial.row_codes(c.codes, c.measured.rows, shape.rows, shape.cols());
   const ColumnMaxima columns = trial.column_maxima(c.measured.columns, shape.cols());
-  trial.run(HeadNormRopeBackward{trial.input("x", x), trial.input("weights", weights),
-                                 trial.input("cos_sin", cos_sin), dqkv.data(), dweights.data(), codes, columns, shape,
-                                 kEps});
+  trial.run(HeadNormRopeBackward{trial.input("x", x), trial.input("weights", weights), trial.input("cos_sin", cos_sin),
+                                 dqkv.data(), dweights.data(), codes, columns, shape, kEps});
 
   const Vector wide_x = reference::widen(x);
   const Vector wide_weights = reference::widen(weights);
@@ -106,9 +105,8 @@ void OpCheck<HeadNormRopeBackward>::run(Trial& trial, const HeadNormCase& c) {
                     fraction(static_cast<double>(2 * shape.head_dim + 16) * kRoundoffF32,
                              dx_terms(pairs, wide_x, wide_weights, shape)));
   reference::add_scaled(want.dweights, 1, reference::widen(before));
-  Vector weight_terms = reference::head_norm_backward(pairs, magnitudes(wide_x), wide_weights, shape,
-                                                      static_cast<double>(kEps))
-                            .dweights;
+  Vector weight_terms =
+      reference::head_norm_backward(pairs, magnitudes(wide_x), wide_weights, shape, static_cast<double>(kEps)).dweights;
   reference::add_scaled(weight_terms, 1, magnitudes(reference::widen(before)));
   const auto terms = static_cast<double>(shape.rows * shape.heads + shape.head_dim + kColumnPartials + 8);
   trial.expect_near("dweights", dweights, want.dweights, fraction(terms * kRoundoffF32, weight_terms));
