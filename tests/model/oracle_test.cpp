@@ -59,6 +59,10 @@ TEST_P(ModelAgainstOracle, TiedHeadOneKeyHeadAndScaledRotaryFrequencies) {
   expect_agreement(tied_with_scaled_rope());
 }
 
+TEST_P(ModelAgainstOracle, NormedHeadsThatAreWiderThanTheStream) {
+  expect_agreement(small_qwen3());
+}
+
 TEST_P(ModelAgainstOracle, WeightCodesMadeAtEachUse) {
   expect_agreement(small_llama(), WeightCodes::per_use);
 }
