@@ -23,13 +23,13 @@ void check_divides(const Origins& origins, std::string_view part_key, std::int64
 
 /// Families whose query heads share key and value heads.
 void check_grouped_queries(const Config::Model& model, const Origins& origins) {
+  const bool derived = model.own_head_dim == 0;
+  if (derived) check_divides(origins, "model.n_heads", model.n_heads, "model.dim", model.dim);
   check_divides(origins, "model.n_kv_heads", model.n_kv_heads, "model.n_heads", model.n_heads);
-  if (model.own_head_dim > 0) {
-    if (model.own_head_dim % 2 == 0) return;
+  if (!derived && model.own_head_dim % 2 != 0) {
     throw UserError("{} is odd, but rotary embeddings turn pairs; make it even",
                     setting(origins, "model.head_dim", model.own_head_dim));
   }
-  check_divides(origins, "model.n_heads", model.n_heads, "model.dim", model.dim);
   if (model.head_dim() % 2 != 0) {
     throw UserError("{} and {} make heads of {}, but rotary embeddings turn pairs; make dim / n_heads even",
                     setting(origins, "model.dim", model.dim), setting(origins, "model.n_heads", model.n_heads),

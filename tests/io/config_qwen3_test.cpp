@@ -76,7 +76,7 @@ TEST(ConfigQwen3, WhatItLacksIsRefused) {
 
 TEST(ConfigQwen3, ExpertsAreChecked) {
   EXPECT_EQ(error_of(qwen3_moe(), {"model.moe.top_k=9"}),
-            "model.moe.top_k = 9 (--set) exceeds model.moe.experts = 8 (run.toml:19); choose fewer or have more");
+            "model.moe.top_k = 9 (--set) exceeds model.moe.experts = 8 (run.toml:20); choose fewer or have more");
   EXPECT_EQ(error_of(qwen3_moe(), {"model.moe.dense_layers=3"}),
             "model.moe.dense_layers = 3 (--set) exceeds model.n_layers = 2 (run.toml:5); make fewer layers dense or "
             "have more");

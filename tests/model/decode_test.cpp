@@ -95,7 +95,7 @@ LlamaConfig scaled_rope() {
 // Both round to bf16 at the same places and sum in other orders.
 constexpr double kBf16Decoding = 35;
 // A value near the middle between two codes may fall the other way, and every later layer sees it.
-constexpr double kFp8Decoding = 18;
+constexpr double kFp8Decoding = 17;
 
 TEST(Decode, GivesTheLogitsOfTheTrainingForwardAtEveryPosition) {
   const auto backend = ops::make_cpu_backend(2);
