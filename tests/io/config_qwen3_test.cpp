@@ -61,9 +61,10 @@ TEST(ConfigQwen3, WithExpertsIsRead) {
 }
 
 TEST(ConfigQwen3, WhatItLacksIsRefused) {
-  EXPECT_EQ(error_of(qwen3, {"model.rope_scaling.factor=4"}),
-            "--set: model.rope_scaling.factor belongs to model.family = \"llama3\" or \"deepseek_v3\", and this model is "
-            "a \"qwen3\"; remove the key");
+  EXPECT_EQ(
+      error_of(qwen3, {"model.rope_scaling.factor=4"}),
+      "--set: model.rope_scaling.factor belongs to model.family = \"llama3\" or \"deepseek_v3\", and this model is "
+      "a \"qwen3\"; remove the key");
   EXPECT_EQ(error_of(qwen3, {"model.moe.experts=4"}),
             "--set: model.moe.experts belongs to model.family = \"deepseek_v3\" or \"qwen3_moe\", and this model is a "
             "\"qwen3\"; remove the key");

@@ -192,7 +192,8 @@ TEST(RowKernelsIsa, Rope) {
 
 TEST(RowKernelsIsa, HeadNormRope) {
   expect_same_bits([](const RowKernels& kernels, Index half, Values values) {
-    const HeadNormShape shape{.rows = kRows, .seq_len = 2, .heads = 2, .kv_heads = 1, .head_dim = 2 * half, .offset = 1};
+    const HeadNormShape shape{
+        .rows = kRows, .seq_len = 2, .heads = 2, .kv_heads = 1, .head_dim = 2 * half, .offset = 1};
     const std::vector<bf16> x = values.bf16s(kRows * shape.cols());
     const std::vector<bf16> weights = values.bf16s(2 * shape.head_dim);
     const std::vector<float> cos_sin = values.floats(kRows * shape.head_dim);
