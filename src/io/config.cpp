@@ -21,14 +21,23 @@ void check_divides(const Origins& origins, std::string_view part_key, std::int64
                   setting(origins, whole_key, whole));
 }
 
-void check_llama(const Config::Model& model, const Origins& origins) {
-  check_divides(origins, "model.n_heads", model.n_heads, "model.dim", model.dim);
+/// Families whose query heads share key and value heads.
+void check_grouped_queries(const Config::Model& model, const Origins& origins) {
+  const bool derived = model.own_head_dim == 0;
+  if (derived) check_divides(origins, "model.n_heads", model.n_heads, "model.dim", model.dim);
   check_divides(origins, "model.n_kv_heads", model.n_kv_heads, "model.n_heads", model.n_heads);
+  if (!derived && model.own_head_dim % 2 != 0) {
+    throw UserError("{} is odd, but rotary embeddings turn pairs; make it even",
+                    setting(origins, "model.head_dim", model.own_head_dim));
+  }
   if (model.head_dim() % 2 != 0) {
     throw UserError("{} and {} make heads of {}, but rotary embeddings turn pairs; make dim / n_heads even",
                     setting(origins, "model.dim", model.dim), setting(origins, "model.n_heads", model.n_heads),
                     model.head_dim());
   }
+}
+
+void check_llama_rope(const Config::Model& model, const Origins& origins) {
   const Config::RopeScaling& rope = model.rope_scaling;
   if (rope.enabled() && rope.low_freq_factor >= rope.high_freq_factor) {
     throw UserError("{} is not below {}; between them lies the band that is scaled in part",
@@ -57,17 +66,20 @@ void check_experts(const Config::Moe& moe, const Origins& origins) {
   }
 }
 
-void check_deepseek(const Config::Model& model, const Origins& origins) {
-  if (model.mla.rope_head_dim % 2 != 0) {
-    throw UserError("{} is odd, but rotary embeddings turn pairs; make it even",
-                    setting(origins, "model.mla.rope_head_dim", model.mla.rope_head_dim));
-  }
+void check_mixture(const Config::Model& model, const Origins& origins) {
   if (model.moe.dense_layers > model.n_layers) {
     throw UserError("{} exceeds {}; make fewer layers dense or have more",
                     setting(origins, "model.moe.dense_layers", model.moe.dense_layers),
                     setting(origins, "model.n_layers", model.n_layers));
   }
   check_experts(model.moe, origins);
+}
+
+void check_latent_attention(const Config::Model& model, const Origins& origins) {
+  if (model.mla.rope_head_dim % 2 != 0) {
+    throw UserError("{} is odd, but rotary embeddings turn pairs; make it even",
+                    setting(origins, "model.mla.rope_head_dim", model.mla.rope_head_dim));
+  }
   const Config::RopeScaling& rope = model.rope_scaling;
   if (rope.enabled() && rope.beta_slow >= rope.beta_fast) {
     throw UserError("{} is not below {}; between them lies the band that is scaled in part",
@@ -79,8 +91,10 @@ void check_deepseek(const Config::Model& model, const Origins& origins) {
 }  // namespace
 
 void check_config(const Config& config, const Origins& origins) {
-  if (config.model.family == Config::Family::llama3) check_llama(config.model, origins);
-  if (config.model.family == Config::Family::deepseek_v3) check_deepseek(config.model, origins);
+  const Config::Model& model = config.model;
+  model.has_latent_attention() ? check_latent_attention(model, origins) : check_grouped_queries(model, origins);
+  if (model.has_experts()) check_mixture(model, origins);
+  if (model.family == Config::Family::llama3) check_llama_rope(model, origins);
   if (config.optimizer.gradients == Config::StateDType::bf16 && config.training.accumulate > 1) {
     throw UserError(
         "{} and {} do not go together: gradients summed over micro-batches must be fp32; set optimizer.gradients = "

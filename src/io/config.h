@@ -18,7 +18,7 @@ namespace octet {
 /// Sections are nested types, so that `Config::Model` never meets a class of the model itself.
 /// Keys that a file must set start at 0 or empty.
 struct Config {
-  enum class Family { llama3, deepseek_v3 };
+  enum class Family { llama3, deepseek_v3, qwen3, qwen3_moe };
   enum class OnNan { stop, skip };
   enum class Recompute { none, selective, full };
   enum class OptimizerName { adamw };
@@ -89,6 +89,7 @@ struct Config {
     std::int64_t n_layers = 0;
     std::int64_t n_heads = 0;
     std::int64_t n_kv_heads = 0;
+    std::int64_t own_head_dim = 0;  ///< the key head_dim; 0: dim / n_heads
     std::int64_t ffn_dim = 0;
     double rope_theta = 500000.0;
     RopeScaling rope_scaling;
@@ -98,14 +99,18 @@ struct Config {
     Mla mla;
     Moe moe;
     Mtp mtp;
+    [[nodiscard]] bool has_latent_attention() const { return family == Family::deepseek_v3; }
+    [[nodiscard]] bool has_experts() const { return family == Family::deepseek_v3 || family == Family::qwen3_moe; }
+    [[nodiscard]] bool has_normed_heads() const { return family == Family::qwen3 || family == Family::qwen3_moe; }
     /// Of queries and keys.
     [[nodiscard]] std::int64_t head_dim() const {
-      return family == Family::llama3 ? dim / n_heads : mla.nope_head_dim + mla.rope_head_dim;
+      if (has_latent_attention()) return mla.nope_head_dim + mla.rope_head_dim;
+      return own_head_dim > 0 ? own_head_dim : dim / n_heads;
     }
     [[nodiscard]] std::int64_t value_head_dim() const {
-      return family == Family::llama3 ? head_dim() : mla.value_head_dim;
+      return has_latent_attention() ? mla.value_head_dim : head_dim();
     }
-    [[nodiscard]] std::int64_t kv_heads() const { return family == Family::llama3 ? n_kv_heads : n_heads; }
+    [[nodiscard]] std::int64_t kv_heads() const { return has_latent_attention() ? n_heads : n_kv_heads; }
     bool operator==(const Model&) const = default;
   };
 
@@ -216,7 +221,7 @@ struct Config {
 
 /// The TOML names of a choice, in the order of its enumerators.
 constexpr auto config_choices(Config::Family) {
-  return std::array<std::string_view, 2>{"llama3", "deepseek_v3"};
+  return std::array<std::string_view, 4>{"llama3", "deepseek_v3", "qwen3", "qwen3_moe"};
 }
 constexpr auto config_choices(Config::OnNan) {
   return std::array<std::string_view, 2>{"stop", "skip"};

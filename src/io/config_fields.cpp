@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <type_traits>
 
@@ -73,16 +74,24 @@ ConfigField field(std::string_view key, Need need, ConfigRange range, std::strin
     const auto names = config_choices(T{});
     choices.assign(names.begin(), names.end());
   }
-  return {key, need == Need::required, range, std::move(choices), help, std::nullopt, &get<Path...>, &set<Path...>};
+  return {key, need == Need::required, range, std::move(choices), help, {}, &get<Path...>, &set<Path...>};
 }
 
-/// A key that models of one family have.
-ConfigField only(Config::Family family, ConfigField field) {
-  field.family = family;
+/// A key that models of some families have.
+ConfigField only(std::span<const Config::Family> families, ConfigField field) {
+  field.families = families;
   return field;
 }
 
 using C = Config;
+
+// Families by what they are made of.
+constexpr std::array grouped_queries{C::Family::llama3, C::Family::qwen3, C::Family::qwen3_moe};
+constexpr std::array dense{C::Family::llama3, C::Family::qwen3};
+constexpr std::array of_experts{C::Family::deepseek_v3, C::Family::qwen3_moe};
+constexpr std::array scaled_rope{C::Family::llama3, C::Family::deepseek_v3};
+constexpr std::array llama{C::Family::llama3};
+constexpr std::array deepseek{C::Family::deepseek_v3};
 
 std::vector<ConfigField> model_fields() {
   using enum Need;
@@ -94,41 +103,42 @@ std::vector<ConfigField> model_fields() {
                                           "number of token ids; 256 is plain bytes"),
       field<model, &C::Model::dim>("model.dim", required, between(2, max_width), "width of the residual stream"),
       field<model, &C::Model::n_layers>("model.n_layers", required, between(1, max_layers), "transformer blocks"),
-      field<model, &C::Model::n_heads>("model.n_heads", required, between(1, max_width),
-                                       "query heads; in llama3 they divide dim, and dim / n_heads is even"),
-      only(C::Family::llama3, field<model, &C::Model::n_kv_heads>("model.n_kv_heads", required, between(1, max_width),
-                                                                  "key and value heads; divides n_heads")),
+      field<model, &C::Model::n_heads>("model.n_heads", required, between(1, max_width), "query heads"),
+      only(grouped_queries, field<model, &C::Model::n_kv_heads>("model.n_kv_heads", required, between(1, max_width),
+                                                                "key and value heads; divides n_heads")),
+      only(grouped_queries, field<model, &C::Model::own_head_dim>(
+                                "model.head_dim", optional, between(0, max_width),
+                                "elements of a head, an even number; 0 is dim / n_heads, which must then be one")),
       field<model, &C::Model::ffn_dim>("model.ffn_dim", required, between(1, max_width),
-                                       "inner width of the feed-forward network (deepseek_v3: of dense layers)"),
+                                       "inner width of the feed-forward network (with experts: of dense layers)"),
       field<model, &C::Model::rope_theta>("model.rope_theta", optional, at_least(1), "base of the rotary embedding"),
-      field<model, rope, &C::RopeScaling::factor>("model.rope_scaling.factor", optional, at_least(1),
-                                                  "how far low rotary frequencies are slowed down, as Llama 3.1 or, in "
-                                                  "deepseek_v3, as YaRN does; 1 leaves them"),
-      only(C::Family::llama3, field<model, rope, &C::RopeScaling::low_freq_factor>(
-                                  "model.rope_scaling.low_freq_factor", optional, above(0),
-                                  "wavelengths above original_max_seq_len / this are slowed in full")),
-      only(C::Family::llama3, field<model, rope, &C::RopeScaling::high_freq_factor>(
-                                  "model.rope_scaling.high_freq_factor", optional, above(0),
-                                  "wavelengths below original_max_seq_len / this are left alone")),
-      field<model, rope, &C::RopeScaling::original_max_seq_len>("model.rope_scaling.original_max_seq_len", optional,
-                                                                between(1, max_seq_len),
-                                                                "tokens of context before the scaling"),
+      only(scaled_rope, field<model, rope, &C::RopeScaling::factor>(
+                            "model.rope_scaling.factor", optional, at_least(1),
+                            "how far low rotary frequencies are slowed down, as Llama 3.1 or, in "
+                            "deepseek_v3, as YaRN does; 1 leaves them")),
+      only(llama, field<model, rope, &C::RopeScaling::low_freq_factor>(
+                      "model.rope_scaling.low_freq_factor", optional, above(0),
+                      "wavelengths above original_max_seq_len / this are slowed in full")),
+      only(llama, field<model, rope, &C::RopeScaling::high_freq_factor>(
+                      "model.rope_scaling.high_freq_factor", optional, above(0),
+                      "wavelengths below original_max_seq_len / this are left alone")),
+      only(scaled_rope, field<model, rope, &C::RopeScaling::original_max_seq_len>(
+                            "model.rope_scaling.original_max_seq_len", optional, between(1, max_seq_len),
+                            "tokens of context before the scaling")),
       field<model, &C::Model::norm_eps>("model.norm_eps", optional, above(0), "added to the mean square in RMSNorm"),
-      only(C::Family::llama3, field<model, &C::Model::tied_embeddings>("model.tied_embeddings", optional, any,
-                                                                       "the head uses the embedding's weights")),
+      only(dense, field<model, &C::Model::tied_embeddings>("model.tied_embeddings", optional, any,
+                                                           "the head uses the embedding's weights")),
       field<model, &C::Model::init_std>("model.init_std", optional, above(0),
                                         "standard deviation of the initial weights"),
   };
 }
 
 /// Of DeepSeek-V3 alone.
-std::vector<ConfigField> deepseek_fields() {
+std::vector<ConfigField> latent_fields() {
   using enum Need;
   constexpr auto model = &C::model;
   constexpr auto rope = &C::Model::rope_scaling;
   constexpr auto mla = &C::Model::mla;
-  constexpr auto moe = &C::Model::moe;
-  constexpr auto mtp = &C::Model::mtp;
   std::vector<ConfigField> fields{
       field<model, rope, &C::RopeScaling::beta_fast>(
           "model.rope_scaling.beta_fast", optional, above(0),
@@ -153,37 +163,55 @@ std::vector<ConfigField> deepseek_fields() {
                                                 "heads share that of the key"),
       field<model, mla, &C::Mla::value_head_dim>("model.mla.value_head_dim", required, between(1, max_width),
                                                  "of a head of values"),
+  };
+  for (ConfigField& each : fields) each.families = deepseek;
+  return fields;
+}
+
+std::vector<ConfigField> expert_fields() {
+  using enum Need;
+  constexpr auto model = &C::model;
+  constexpr auto moe = &C::Model::moe;
+  constexpr auto mtp = &C::Model::mtp;
+  std::vector<ConfigField> fields{
       field<model, moe, &C::Moe::dense_layers>("model.moe.dense_layers", optional, between(0, max_layers),
                                                "the first layers, whose feed-forward network is dense"),
       field<model, moe, &C::Moe::ffn_dim>("model.moe.ffn_dim", required, between(1, max_width),
                                           "inner width of an expert"),
       field<model, moe, &C::Moe::experts>("model.moe.experts", required, between(1, max_experts), "routed experts"),
-      field<model, moe, &C::Moe::shared_experts>("model.moe.shared_experts", optional, between(0, max_experts),
-                                                 "experts that every token takes, as one of so many times the width"),
+      only(deepseek, field<model, moe, &C::Moe::shared_experts>(
+                         "model.moe.shared_experts", optional, between(0, max_experts),
+                         "experts that every token takes, as one of so many times the width")),
       field<model, moe, &C::Moe::top_k>("model.moe.top_k", required, between(1, max_experts),
                                         "routed experts of a token"),
-      field<model, moe, &C::Moe::groups>("model.moe.groups", optional, between(1, max_experts),
-                                         "groups of experts; divides experts"),
-      field<model, moe, &C::Moe::kept_groups>("model.moe.kept_groups", optional, between(1, max_experts),
-                                              "groups that a token may choose from: those whose two best experts sum "
-                                              "highest"),
-      field<model, moe, &C::Moe::score>("model.moe.score", optional, any, "what makes scores of the router's logits"),
+      only(deepseek, field<model, moe, &C::Moe::groups>("model.moe.groups", optional, between(1, max_experts),
+                                                        "groups of experts; divides experts")),
+      only(deepseek, field<model, moe, &C::Moe::kept_groups>(
+                         "model.moe.kept_groups", optional, between(1, max_experts),
+                         "groups that a token may choose from: those whose two best experts sum highest")),
+      only(deepseek,
+           field<model, moe, &C::Moe::score>("model.moe.score", optional, any,
+                                             "what makes scores of the router's logits; in qwen3_moe softmax does")),
       field<model, moe, &C::Moe::normalised>("model.moe.normalised", optional, any,
                                              "divides the scores of the chosen experts by their sum"),
-      field<model, moe, &C::Moe::route_scale>("model.moe.route_scale", optional, above(0), "then multiplies them"),
-      field<model, moe, &C::Moe::bias_rate>(
-          "model.moe.bias_rate", optional, at_least(0),
-          "step of the bias that a busy expert loses and an idle one gains in being chosen; 0 has no bias"),
+      only(deepseek, field<model, moe, &C::Moe::route_scale>("model.moe.route_scale", optional, above(0),
+                                                             "then multiplies them")),
+      only(deepseek,
+           field<model, moe, &C::Moe::bias_rate>(
+               "model.moe.bias_rate", optional, at_least(0),
+               "step of the bias that a busy expert loses and an idle one gains in being chosen; 0 has no bias")),
       field<model, moe, &C::Moe::balance_weight>("model.moe.balance_weight", optional, at_least(0),
                                                  "weight of the sequence-wise balance loss; 0 has none"),
-      field<model, mtp, &C::Mtp::depth>("model.mtp.depth", optional, between(0, 8),
-                                        "further tokens that are predicted, each by a block of its own"),
-      field<model, mtp, &C::Mtp::weight>(
-          "model.mtp.weight", optional, at_least(0),
-          "of the mean of their losses beside the main one, which alone is reported as the "
-          "loss"),
+      only(deepseek, field<model, mtp, &C::Mtp::depth>("model.mtp.depth", optional, between(0, 8),
+                                                       "further tokens that are predicted, each by a block of its "
+                                                       "own")),
+      only(deepseek, field<model, mtp, &C::Mtp::weight>("model.mtp.weight", optional, at_least(0),
+                                                        "of the mean of their losses beside the main one, which "
+                                                        "alone is reported as the loss")),
   };
-  for (ConfigField& each : fields) each.family = C::Family::deepseek_v3;
+  for (ConfigField& each : fields) {
+    if (each.families.empty()) each.families = of_experts;
+  }
   return fields;
 }
 
@@ -284,15 +312,13 @@ std::vector<ConfigField> precision_fields() {
       field<precision, &C::Precision::accumulation_wgrad>(
           "precision.accumulation_wgrad", optional, any,
           "the same for gradients of weights; fast is refused where the recipe keeps them in bf16"),
-      only(C::Family::deepseek_v3, field<precision, &C::Precision::experts_forward>(
-                                       "precision.experts_forward", optional, any,
-                                       "the forward products of routed experts: as the recipe says, or in bf16")),
-      only(C::Family::deepseek_v3,
-           field<precision, &C::Precision::experts_dgrad>("precision.experts_dgrad", optional, any,
-                                                          "the same for gradients of their inputs")),
-      only(C::Family::deepseek_v3,
-           field<precision, &C::Precision::experts_wgrad>("precision.experts_wgrad", optional, any,
-                                                          "the same for gradients of their weights")),
+      only(of_experts, field<precision, &C::Precision::experts_forward>(
+                           "precision.experts_forward", optional, any,
+                           "the forward products of routed experts: as the recipe says, or in bf16")),
+      only(of_experts, field<precision, &C::Precision::experts_dgrad>("precision.experts_dgrad", optional, any,
+                                                                      "the same for gradients of their inputs")),
+      only(of_experts, field<precision, &C::Precision::experts_wgrad>("precision.experts_wgrad", optional, any,
+                                                                      "the same for gradients of their weights")),
       field<precision, &C::Precision::fp8_max>(
           "precision.fp8_max", optional, at_least(0),
           "largest FP8 value the user expects, 0 = whatever the format has; another one than the format's is refused"),
@@ -348,7 +374,7 @@ std::vector<ConfigField> run_fields() {
 
 std::vector<ConfigField> all_fields() {
   std::vector<ConfigField> all;
-  for (auto part : {model_fields, deepseek_fields, training_fields, precision_fields, run_fields}) {
+  for (auto part : {model_fields, latent_fields, expert_fields, training_fields, precision_fields, run_fields}) {
     for (ConfigField& field : part()) all.push_back(std::move(field));
   }
   return all;
@@ -395,6 +421,15 @@ const ConfigField* find_config_field(std::string_view key) {
   const auto fields = config_fields();
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const ConfigField& f) { return f.key == key; });
   return found == fields.end() ? nullptr : &*found;
+}
+
+std::string family_names(const ConfigField& field) {
+  std::string names;
+  for (const Config::Family& family : field.families) {
+    if (!names.empty()) names += &family == &field.families.back() ? " or " : ", ";
+    names += fmt::format("\"{}\"", config_name(family));
+  }
+  return names;
 }
 
 std::string_view config_type(const ConfigField& field) {

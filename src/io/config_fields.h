@@ -2,6 +2,7 @@
 // Reading, checking, printing and docs/configuration.md all walk it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -35,15 +36,18 @@ struct ConfigField {
   ConfigRange range;                      // of integers and numbers
   std::vector<std::string_view> choices;  // of a choice
   std::string_view help;
-  std::optional<Config::Family> family;  // the only one that has this key; nothing: all have it
+  std::span<const Config::Family> families;  // those that have this key; none named: all have it
   ConfigValue (*get)(const Config&);
   void (*set)(Config&, const ConfigValue&);  // the value has the type of get's, and violates nothing
 };
 
 /// Whether a model of that family has the key. One that is required is so where it is had.
 [[nodiscard]] inline bool has_field(Config::Family family, const ConfigField& field) {
-  return !field.family || *field.family == family;
+  return field.families.empty() || std::ranges::find(field.families, family) != field.families.end();
 }
+
+/// The names of a field's families, each in quotes: '"llama3", "qwen3" or "qwen3_moe"'.
+[[nodiscard]] std::string family_names(const ConfigField& field);
 
 struct ConfigSection {
   std::string_view name;

@@ -240,8 +240,8 @@ LoadedConfig resolve(const Settings& settings, const std::string& file) {
     const auto setting = settings.find(field.key);
     if (!has_field(family, field)) {
       if (setting == settings.end()) continue;
-      throw UserError("{}: {} belongs to model.family = \"{}\", and this model is a \"{}\"; remove the key",
-                      setting->second.origin, field.key, config_name(*field.family), config_name(family));
+      throw UserError("{}: {} belongs to model.family = {}, and this model is a \"{}\"; remove the key",
+                      setting->second.origin, field.key, family_names(field), config_name(family));
     }
     if (setting != settings.end()) {
       field.set(loaded.config, setting->second.value);

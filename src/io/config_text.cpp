@@ -47,6 +47,15 @@ std::string type_and_range(const ConfigField& field) {
   return range.empty() ? std::string(config_type(field)) : fmt::format("{}, {}", config_type(field), range);
 }
 
+/// "`llama3`, `qwen3` only: "; empty where every family has the key.
+std::string only_in(const ConfigField& field) {
+  std::string names;
+  for (const Config::Family family : field.families) {
+    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", config_name(family));
+  }
+  return names.empty() ? "" : names + " only: ";
+}
+
 }  // namespace
 
 std::string toml_quoted(std::string_view text) {
@@ -130,7 +139,7 @@ std::string config_reference_markdown() {
     for (const ConfigField& field : config_fields()) {
       if (section_of(field.key) != section.name) continue;
       const std::string fallback = field.required ? "required" : fmt::format("`{}`", toml_text(field, Config{}));
-      const std::string family = field.family ? fmt::format("`{}` only: ", config_name(*field.family)) : "";
+      const std::string family = only_in(field);
       page += fmt::format("| `{}` | {} | {} | {}{} |\n", within_section(field.key), fallback, type_and_range(field),
                           family, field.help);
     }

@@ -98,6 +98,30 @@ struct Rope {
   bool ahead;  // shared memory has room for the next row
 };
 
+/// Rows of query heads, key heads and value heads: (heads + 2 kv_heads) of 2 half elements.
+struct HeadNormSizes {
+  std::int64_t rows, offset;
+  int seq_len, heads, kv_heads, half;
+  float eps;
+};
+
+struct HeadNormRope {
+  const bf16* x;         // [rows, cols]
+  const bf16* weights;   // [2, 2 half]
+  const float* cos_sin;  // [positions, 2 half]
+  bf16* y;               // [rows, cols]
+  HeadNormSizes sizes;
+};
+
+struct HeadNormRopeBackward {
+  const bf16* x;           // [rows, cols]
+  const bf16* weights;     // [2, 2 half]
+  const float* cos_sin;    // [positions, 2 half]
+  bf16* dqkv;              // [rows, cols], in place
+  float* weight_partials;  // [blocks, 2, 2 half]
+  HeadNormSizes sizes;
+};
+
 struct AppendToCache {
   const bf16* qkv;  // [batch, q_cols + 2 kv_cols]
   bf16* cache_k;    // [batch, capacity, kv_cols]

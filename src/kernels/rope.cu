@@ -1,35 +1,11 @@
 // Rotary positions in place: 2 + 2 bytes an element of the rotated heads. Where rows are cast or measured on the way, 2
 // bytes an element of the other heads as well, and 1 (codes) of all. The table of cosines and sines is read by every
 // head of a row and stays in the caches.
-#include "kernels/eight.h"
 #include "kernels/measured.h"
+#include "kernels/rotation.h"
 
 namespace octet::kernels {
 namespace {
-
-/// x, the second of a pair, turned; the first is turned by minus the sine. The multiply-add is written out, so that
-/// every kernel rounds alike.
-OCTET_DEVICE float turn(float x, float other, float cosine, float sine) {
-  return fmaf(x, cosine, other * sine);
-}
-
-/// Cosines and sines of eight neighbouring pairs.
-struct Angles {
-  Eight cosines;
-  Eight sines;
-
-  OCTET_DEVICE void load(const float* from, int half) {
-    load_cached(from, cosines);
-    load_cached(from + half, sines);
-  }
-
- private:
-  static OCTET_DEVICE void load_cached(const float* from, Eight& x) {
-    const Vector halves[2] = {load_16_bytes_again<Vector>(from), load_16_bytes_again<Vector>(from + 4)};
-#pragma unroll
-    for (int i = 0; i < 8; ++i) x[i] = fp8::float_of(halves[i / 4].words[i % 4]);
-  }
-};
 
 // ---- rows in registers ----------------------------------------------------------------------------------------------
 

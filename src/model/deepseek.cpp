@@ -86,8 +86,12 @@ std::vector<Linear*> DeepSeek::linears() {
 
 std::string DeepSeek::shape_text() const {
   const MoeConfig& moe = config_.moe;
-  return fmt::format("{} layers ({} dense), dim {}, {} heads, {} experts of {} ({} chosen, {} shared), vocabulary {}",
-                     config_.layers, config_.dense_layers, config_.dim, config_.heads, moe.rule.experts, moe.ffn_dim,
+  const std::string heads =
+      config_.has_latent_attention()
+          ? fmt::format("{} heads", config_.heads)
+          : fmt::format("{} normed heads of {} ({} key/value)", config_.heads, config_.rope_dim, config_.kv_heads);
+  return fmt::format("{} layers ({} dense), dim {}, {}, {} experts of {} ({} chosen, {} shared), vocabulary {}",
+                     config_.layers, config_.dense_layers, config_.dim, heads, moe.rule.experts, moe.ffn_dim,
                      moe.rule.top_k, moe.shared_experts, config_.vocab);
 }
 

@@ -1,4 +1,5 @@
-// DeepSeek-V3 (DeepSeek-AI, "DeepSeek-V3 technical report", 2024): its two ends, its blocks, and the order of
+// DeepSeek-V3 (DeepSeek-AI, "DeepSeek-V3 technical report", 2024), and Qwen3 with a mixture of experts (Qwen Team,
+// "Qwen3 technical report", 2025), which differs in its attention and its router: two ends, blocks, and the order of
 // everything.
 #pragma once
 

@@ -4,12 +4,24 @@
 
 #include <cmath>
 
+#include "model/grouped_query_attention.h"
+#include "model/latent_attention.h"
+
 namespace octet {
 namespace {
 
 /// Matrices that write into the residual stream start smaller the deeper they are (as in TorchTitan).
 double depth_std(const DeepSeekConfig& config, std::int64_t index) {
   return config.init_std / std::sqrt(2.0 * static_cast<double>(index + 1));
+}
+
+std::unique_ptr<Attention> make_attention(const DeepSeekConfig& config, const std::string& name, double deep,
+                                          std::int64_t tokens, PrecisionPlan& precision, const ModelOptions& options,
+                                          Slab& slab) {
+  if (config.has_latent_attention()) {
+    return std::make_unique<LatentAttention>(config, name, deep, tokens, precision, options, slab);
+  }
+  return std::make_unique<GroupedQueryAttention>(config, name, deep, tokens, precision, options, slab);
 }
 
 }  // namespace
@@ -23,7 +35,8 @@ DeepSeekBlock::DeepSeekBlock(const DeepSeekConfig& config, const std::string& na
       slab_(parameters.add_slab(name)),
       expert_slab_(dense ? nullptr : &parameters.add_slab(name + ".experts")),
       attention_norm_(name + ".attention_norm", config.dim, config.norm_eps, slab_),
-      attention_(config, name + ".attention", depth_std(config, index), tokens, precision, options, slab_),
+      attention_(
+          make_attention(config, name + ".attention", depth_std(config, index), tokens, precision, options, slab_)),
       ffn_norm_(name + ".ffn_norm", config.dim, config.norm_eps, slab_) {
   const double deep = depth_std(config, index);
   if (dense) {
@@ -37,20 +50,20 @@ DeepSeekBlock::DeepSeekBlock(const DeepSeekConfig& config, const std::string& na
 void DeepSeekBlock::allocate(Memory& memory, const SlabStorage& storage) {
   slab_.allocate(memory, storage);
   if (expert_slab_ != nullptr) expert_slab_->allocate(memory, storage);
-  attention_.allocate(memory);
+  attention_->allocate(memory);
   if (ffn_) ffn_->allocate(memory);
   if (moe_) moe_->allocate(memory);
 }
 
 void DeepSeekBlock::measure_weights(ops::Executor& run) const {
-  attention_.measure_weights(run);
+  attention_->measure_weights(run);
   if (ffn_) ffn_->measure_weights(run);
   if (moe_) moe_->measure_weights(run);
 }
 
 void DeepSeekBlock::cast_weights(ops::Executor& run) const {
   const auto span = run.layer(name_);
-  attention_.cast_weights(run);
+  attention_->cast_weights(run);
   if (ffn_) ffn_->cast_weights(run);
   if (moe_) moe_->cast_weights(run);
 }
@@ -60,7 +73,7 @@ void DeepSeekBlock::balance(ops::Executor& run, std::int64_t* load) const {
 }
 
 std::vector<Linear*> DeepSeekBlock::linears() {
-  std::vector<Linear*> linears = attention_.linears();
+  std::vector<Linear*> linears = attention_->linears();
   for (Linear* linear : ffn_ ? ffn_->linears() : moe_->linears()) linears.push_back(linear);
   return linears;
 }
@@ -74,7 +87,7 @@ Residual DeepSeekBlock::forward(ops::Executor& run, const BatchShape& shape, con
   Saved local;
   Saved& keep = saved != nullptr ? *saved : local;
   attention_norm(run, pass, std::move(in), keep);
-  Buffer delta = attention_.forward(run, pass, shape, cos_sin, keep.attention);
+  Buffer delta = attention_->forward(run, pass, shape, cos_sin, keep.attention);
   ffn_norm(run, pass, std::move(delta), keep);
   delta = ffn_ ? ffn_->forward(run, pass, keep.ffn) : moe_->forward(run, pass, load, keep.moe);
   if (pass == Pass::inference || saving_.recompute.stream) return {std::move(keep.x_mid), std::move(delta)};
@@ -84,8 +97,8 @@ Residual DeepSeekBlock::forward(ops::Executor& run, const BatchShape& shape, con
 
 /// A second pass has no `in`: the stream is in saved.x.
 void DeepSeekBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const {
-  const Linear* reader = &attention_.first();
-  const InputUse use = attention_.first_use(pass);
+  const Linear* reader = &attention_->first();
+  const InputUse use = attention_->first_use(pass);
   if (in.delta) {
     saved.x = activation(run.memory(), "x", in.x.tensor().rows());
     attention_norm_.forward(run, pass, in.x.tensor(), in.delta.tensor(), saved.x.tensor(), saved.attention_rstd, reader,
@@ -116,7 +129,7 @@ void DeepSeekBlock::ffn_norm(ops::Executor& run, Pass pass, Buffer attention_del
 void DeepSeekBlock::make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const {
   const Recompute& recompute = saving_.recompute;
   if (recompute.norm) attention_norm(run, Pass::again, {}, saved);
-  Buffer delta = attention_.make_again(run, shape, cos_sin, saved.attention);
+  Buffer delta = attention_->make_again(run, shape, cos_sin, saved.attention);
   if (recompute.norm) ffn_norm(run, Pass::again, std::move(delta), saved);
   if (ffn_) ffn_->make_again(run, saved.ffn);
   if (moe_) moe_->make_again(run, saved.moe);
@@ -138,13 +151,13 @@ ResidualGradient DeepSeekBlock::backward(ops::Executor& run, const BackwardStep&
   Buffer din =
       ffn_ ? ffn_->backward(run, out, saved.ffn, accumulate) : moe_->backward(run, step, out, saved.moe, accumulate);
   ResidualGradient mid{.values = activation(memory, "dx_mid", tokens)};
-  ffn_norm_.backward(run, din.tensor(), saved.x_mid.tensor(), saved.ffn_rstd, out.values.tensor(), &attention_.last(),
+  ffn_norm_.backward(run, din.tensor(), saved.x_mid.tensor(), saved.ffn_rstd, out.values.tensor(), &attention_->last(),
                      mid);
   run.observe(name_ + ".mid_gradient", mid.values.tensor());
   saved.x_mid.reset();
   out = {};
 
-  din = attention_.backward(run, step.shape, cos_sin, mid, saved.attention, accumulate);
+  din = attention_->backward(run, step.shape, cos_sin, mid, saved.attention, accumulate);
   ResidualGradient in{.values = activation(memory, "dx", tokens)};
   attention_norm_.backward(run, din.tensor(), saved.x.tensor(), saved.attention_rstd, mid.values.tensor(), below, in);
   run.observe(name_ + ".input_gradient", in.values.tensor());

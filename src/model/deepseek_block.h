@@ -1,12 +1,15 @@
-// One transformer block of DeepSeek-V3: latent attention, then a feed-forward network or a mixture of experts.
+// One transformer block of DeepSeek-V3 or of Qwen3 with a mixture of experts: attention, latent or on grouped queries,
+// then a feed-forward network or a mixture of experts.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/latent_attention.h"
+#include "model/attention.h"
 #include "model/mixture_of_experts.h"
+#include "model/rms_norm.h"
 
 namespace octet {
 
@@ -16,7 +19,7 @@ class DeepSeekBlock {
   struct Saved {
     Buffer x;               // [T, D] bf16: stream into the attention norm
     Buffer attention_rstd;  // [1, T] f32
-    LatentAttention::Saved attention;
+    Attention::Saved attention;
     Buffer x_mid;     // [T, D] bf16: stream into the feed-forward norm
     Buffer ffn_rstd;  // [1, T] f32
     FeedForward::Saved ffn;
@@ -62,7 +65,7 @@ class DeepSeekBlock {
   Slab& slab_;
   Slab* expert_slab_;  // null in a dense block
   RmsNorm attention_norm_;
-  LatentAttention attention_;
+  std::unique_ptr<Attention> attention_;
   RmsNorm ffn_norm_;
   std::optional<FeedForward> ffn_;
   std::optional<MixtureOfExperts> moe_;

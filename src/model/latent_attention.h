@@ -6,54 +6,35 @@
 #include <string>
 #include <vector>
 
+#include "model/attention.h"
 #include "model/deepseek_config.h"
 #include "model/rms_norm.h"
 #include "model/slab_linear.h"
 
 namespace octet {
 
-class LatentAttention {
+class LatentAttention final : public Attention {
  public:
-  /// What backward reads of a forward pass, or makes again. T tokens; C = H (2 qk + v).
-  struct Saved {
-    LinearOperand in;         // [T, D]: into wqkv_a
-    Buffer down;              // [T, q_down + kv_lora + rope] bf16: of wqkv_a
-    Buffer q_rstd, kv_rstd;   // [1, T] f32
-    LinearOperand q_latent;   // [T, q_lora]: into wq_b
-    LinearOperand kv_latent;  // [T, kv_lora]: into wkv_b
-    Buffer qkv;               // [T, C] bf16, as attention reads it
-    Buffer out;               // [T, H v] bf16
-    LinearOperand wo_in;      // [T, H v]: a view of out, and its maxima
-    Buffer lse;               // [B, H * S] f32
-  };
-
   /// Adds its parameters to `slab`. `depth_std`: standard deviation of weights that write into the residual stream.
   LatentAttention(const DeepSeekConfig& config, const std::string& name, double depth_std, std::int64_t tokens,
                   PrecisionPlan& precision, const ModelOptions& options, Slab& slab);
 
-  /// Once the slab has memory.
-  void allocate(Memory& memory);
-  void measure_weights(ops::Executor& run) const;
-  void cast_weights(ops::Executor& run) const;
+  void allocate(Memory& memory) override;
+  void measure_weights(ops::Executor& run) const override;
+  void cast_weights(ops::Executor& run) const override;
 
-  /// The layer that reads the input, and what becomes of that.
-  [[nodiscard]] const Linear& first() const { return wqkv_a_.layer; }
-  [[nodiscard]] InputUse first_use(Pass pass) const { return norm_use(pass); }
-  /// The layer that the result comes from.
-  [[nodiscard]] const Linear& last() const { return wo_.layer; }
+  [[nodiscard]] const Linear& first() const override { return wqkv_a_.layer; }
+  [[nodiscard]] InputUse first_use(Pass pass) const override { return norm_use(pass); }
+  [[nodiscard]] const Linear& last() const override { return wo_.layer; }
 
-  /// The delta [T, D] that goes to the residual stream, from saved.in.
   [[nodiscard]] Buffer forward(ops::Executor& run, Pass pass, const BatchShape& shape, const float* cos_sin,
-                               Saved& saved) const;
-  /// What forward dropped, in its order, once saved.in has its values again. The delta, where the stream is made again.
+                               Saved& saved) const override;
   [[nodiscard]] Buffer make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
-                                  Saved& saved) const;
-  /// The gradient of the input [T, D] from that of the delta.
+                                  Saved& saved) const override;
   [[nodiscard]] Buffer backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
-                                LinearOperand& ddelta, Saved& saved, bool accumulate) const;
+                                LinearOperand& ddelta, Saved& saved, bool accumulate) const override;
 
-  /// In the order of the precision table.
-  [[nodiscard]] std::vector<Linear*> linears();
+  [[nodiscard]] std::vector<Linear*> linears() override;
 
  private:
   [[nodiscard]] InputUse norm_use(Pass pass) const;

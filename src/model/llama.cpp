@@ -62,8 +62,10 @@ std::vector<Linear*> Llama::linears() {
 }
 
 std::string Llama::shape_text() const {
-  return fmt::format("{} layers, dim {}, {} heads ({} key/value), feed-forward {}, vocabulary {}", config_.layers,
-                     config_.dim, config_.heads, config_.kv_heads, config_.ffn_dim, config_.vocab);
+  const std::string length = config_.own_head_dim > 0 ? fmt::format(" of {}", config_.own_head_dim) : "";
+  return fmt::format("{} layers, dim {}, {} {}heads{} ({} key/value), feed-forward {}, vocabulary {}", config_.layers,
+                     config_.dim, config_.heads, config_.qk_norm ? "normed " : "", length, config_.kv_heads,
+                     config_.ffn_dim, config_.vocab);
 }
 
 void Llama::train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) {

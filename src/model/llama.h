@@ -1,4 +1,5 @@
-// Llama 3: its two ends, its blocks, and the order of everything.
+// Llama 3, and dense Qwen3, which norms query and key heads besides: its two ends, its blocks, and the order of
+// everything.
 #pragma once
 
 #include <cstdint>

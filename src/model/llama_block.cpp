@@ -31,30 +31,35 @@ LlamaBlock::LlamaBlock(const LlamaConfig& config, std::int64_t index, std::int64
             precision.decide(name_ + ".attention.wqkv", tokens, config.qkv_cols(), config.dim), weight_codes,
             saving.inputs),
       // Attention's backward reads the output in bf16 anyway: wgrad makes its codes of that.
-      wo_(name_ + ".attention.wo", config.dim, config.dim,
-          precision.decide(name_ + ".attention.wo", tokens, config.dim, config.dim), weight_codes, SavedInput::bf16),
+      wo_(name_ + ".attention.wo", config.dim, config.q_cols(),
+          precision.decide(name_ + ".attention.wo", tokens, config.dim, config.q_cols()), weight_codes,
+          SavedInput::bf16),
       w13_(name_ + ".feed_forward.w13", 2 * config.ffn_dim, config.dim,
            precision.decide(name_ + ".feed_forward.w13", tokens, 2 * config.ffn_dim, config.dim), weight_codes,
            saving.inputs),
       w2_(name_ + ".feed_forward.w2", config.dim, config.ffn_dim,
           precision.decide(name_ + ".feed_forward.w2", tokens, config.dim, config.ffn_dim), weight_codes,
           saving.inputs) {
-  const std::int64_t q_rows = config.heads * config.head_dim();
   const std::int64_t kv_rows = config.kv_heads * config.head_dim();
   const std::string attention = name_ + ".attention.";
   const std::string feed_forward = name_ + ".feed_forward.";
   // Matrices that write into the residual stream start smaller the deeper they are (as in TorchTitan).
   const double std = config.init_std;
   const double deep_std = std / std::sqrt(2.0 * static_cast<double>(index + 1));
-  slab.add(matrix(
-      attention + "wqkv.weight", config.qkv_cols(), config.dim, std, wqkv_.precision().is_fp8(),
-      {{attention + "wq.weight", q_rows}, {attention + "wk.weight", kv_rows}, {attention + "wv.weight", kv_rows}}));
-  slab.add(matrix(attention + "wo.weight", config.dim, config.dim, deep_std, wo_.precision().is_fp8()));
+  slab.add(matrix(attention + "wqkv.weight", config.qkv_cols(), config.dim, std, wqkv_.precision().is_fp8(),
+                  {{attention + "wq.weight", config.q_cols()},
+                   {attention + "wk.weight", kv_rows},
+                   {attention + "wv.weight", kv_rows}}));
+  slab.add(matrix(attention + "wo.weight", config.dim, config.q_cols(), deep_std, wo_.precision().is_fp8()));
   slab.add(matrix(feed_forward + "w13.weight", 2 * config.ffn_dim, config.dim, std, w13_.precision().is_fp8(),
                   {{feed_forward + "w1.weight", config.ffn_dim}, {feed_forward + "w3.weight", config.ffn_dim}}));
   slab.add(matrix(feed_forward + "w2.weight", config.dim, config.ffn_dim, deep_std, w2_.precision().is_fp8()));
   slab.add(gain(name_ + ".attention_norm.weight", config.dim));
   slab.add(gain(name_ + ".ffn_norm.weight", config.dim));
+  if (config.qk_norm) {
+    const HeadNorm::Heads heads{config.heads, config.kv_heads, config.head_dim()};
+    qk_norm_.emplace(name_ + ".attention", heads, config.norm_eps, slab);
+  }
 }
 
 void LlamaBlock::allocate(Memory& memory, const SlabStorage& storage) {
@@ -91,9 +96,10 @@ Residual LlamaBlock::forward(ops::Executor& run, const BatchShape& shape, const 
   Saved& keep = saved != nullptr ? *saved : local;
   attention_norm(run, pass, std::move(in), keep);
   project_qkv(run, pass, keep);
-  run(rope(keep.qkv.tensor(), shape, cos_sin));
+  rotate(run, shape.seq_len, 0, cos_sin, keep);
   attend(run, shape, keep);
-  if (pass == Pass::inference || saving_.recompute.qkv) keep.qkv.reset();
+  if (pass == Pass::inference || saving_.recompute.qkv || qk_norm_) keep.qkv.reset();
+  if (pass == Pass::inference || saving_.recompute.qkv) keep.projected.reset();
   Buffer delta = project_out(run, pass, keep);
   ffn_norm(run, pass, std::move(delta), keep);
   project_gate_up(run, pass, keep);
@@ -159,26 +165,37 @@ void LlamaBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Save
 }
 
 void LlamaBlock::project_qkv(ops::Executor& run, Pass pass, Saved& saved) const {
-  saved.qkv = activation(run.memory(), "qkv", saved.attention_in.values.tensor().rows(), config_.qkv_cols());
-  wqkv_.forward(run, saved.attention_in, saved.qkv.tensor(), norm_use(run, pass, wqkv_, saving_.recompute.qkv));
+  saved.projected = activation(run.memory(), "qkv", saved.attention_in.values.tensor().rows(), config_.qkv_cols());
+  wqkv_.forward(run, saved.attention_in, saved.projected.tensor(), norm_use(run, pass, wqkv_, saving_.recompute.qkv));
 }
 
 /// Of queries and keys in qkv [T, C].
-ops::Rope LlamaBlock::rope(const Tensor& qkv, const BatchShape& shape, const float* cos_sin) const {
+ops::Rope LlamaBlock::rope(const Tensor& qkv, std::int64_t seq_len, std::int64_t offset, const float* cos_sin) const {
   return {.qkv = qkv.ptr<bf16>(),
           .cos_sin = cos_sin,
           .rows = qkv.rows(),
           .row_stride = config_.qkv_cols(),
           .heads = config_.heads + config_.kv_heads,
           .head_dim = config_.head_dim(),
-          .seq_len = shape.seq_len,
-          .offset = 0,
+          .seq_len = seq_len,
+          .offset = offset,
           .inverse = false};
+}
+
+/// What attention reads, of what wqkv has made: in its place, or beside it where heads are normed.
+void LlamaBlock::rotate(ops::Executor& run, std::int64_t seq_len, std::int64_t offset, const float* cos_sin,
+                        Saved& saved) const {
+  if (qk_norm_) {
+    saved.qkv = qk_norm_->forward(run, saved.projected.tensor(), seq_len, offset, cos_sin);
+  } else {
+    saved.qkv = std::move(saved.projected);
+    run(rope(saved.qkv.tensor(), seq_len, offset, cos_sin));
+  }
 }
 
 void LlamaBlock::attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const {
   Memory& memory = run.memory();
-  saved.attention_out = activation(memory, "attention_out", shape.tokens(), config_.dim);
+  saved.attention_out = activation(memory, "attention_out", shape.tokens(), config_.q_cols());
   saved.lse =
       memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len, MemoryClass::activations);
   run(ops::AttentionForward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), saved.lse.ptr<float>(),
@@ -259,11 +276,10 @@ void LlamaBlock::make_again(ops::Executor& run, const BatchShape& shape, const f
   if (recompute.norm && !casts_later(run, wqkv_, recompute.qkv)) {
     attention_norm(run, Pass::again, {Buffer(nullptr, 0, saved.x.tensor()), {}}, saved);
   }
-  if (recompute.qkv) {
-    project_qkv(run, Pass::again, saved);
-    run(rope(saved.qkv.tensor(), shape, cos_sin));
-  }
+  if (recompute.qkv) project_qkv(run, Pass::again, saved);
+  if (recompute.qkv && !qk_norm_) rotate(run, shape.seq_len, 0, cos_sin, saved);
   if (recompute.attention) {
+    if (qk_norm_) rotate(run, shape.seq_len, 0, cos_sin, saved);
     attend(run, shape, saved);
     saved.wo_in.values = Buffer(nullptr, 0, saved.attention_out.tensor());
   }
@@ -288,7 +304,7 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   if (saving_.recompute.any()) make_again(run, shape, cos_sin, saved);
   ResidualGradient mid = feed_forward_backward(run, std::move(out), saved, accumulate);
 
-  Buffer dattention = activation(memory, "dattention_out", tokens, dim);
+  Buffer dattention = activation(memory, "dattention_out", tokens, config_.q_cols());
   wo_.backward(run, saved.wo_in, mid, dattention.tensor(), slab_.gradient(kWo), accumulate);
   LinearOperand dqkv = attention_backward(run, shape, cos_sin, dattention.tensor(), saved);
   dattention.reset();
@@ -310,9 +326,10 @@ ResidualGradient LlamaBlock::backward(ops::Executor& run, const BatchShape& shap
   return in;
 }
 
-/// attention -> rope, backwards. Rope leaves what wqkv reads beside the gradient.
+/// attention -> rope, backwards. Rope, or the norms of heads with it, leaves what wqkv reads beside the gradient.
 LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                              const Tensor& dattention, Saved& saved) const {
+  if (!saved.qkv) rotate(run, shape.seq_len, 0, cos_sin, saved);
   LinearOperand dqkv{.values = activation(run.memory(), "dqkv", shape.tokens(), config_.qkv_cols())};
   run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), dattention.ptr<bf16>(),
                              saved.lse.ptr<float>(), dqkv.values.ptr<bf16>(), attention_shape(shape),
@@ -320,12 +337,17 @@ LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShap
   saved.attention_out.reset();
   saved.qkv.reset();
   saved.lse.reset();
-  wqkv_.expect_gradient(run.memory(), shape.tokens(), dqkv);
-  ops::Rope back = rope(dqkv.values.tensor(), shape, cos_sin);
-  back.inverse = true;
-  back.codes = wqkv_.gradient_rows(dqkv);
-  back.columns = Linear::columns(dqkv);
-  run(back);
+  if (qk_norm_) {
+    qk_norm_->backward(run, saved.projected.tensor(), shape.seq_len, cos_sin, wqkv_, dqkv);
+    saved.projected.reset();
+  } else {
+    wqkv_.expect_gradient(run.memory(), shape.tokens(), dqkv);
+    ops::Rope back = rope(dqkv.values.tensor(), shape.seq_len, 0, cos_sin);
+    back.inverse = true;
+    back.codes = wqkv_.gradient_rows(dqkv);
+    back.columns = Linear::columns(dqkv);
+    run(back);
+  }
   run.observe(name_ + ".attention.qkv_gradient", dqkv.values.tensor());
   return dqkv;
 }
@@ -396,12 +418,11 @@ Residual LlamaBlock::decode(ops::Executor& run, std::int64_t position, const flo
   Saved step;
   attention_norm(run, Pass::inference, std::move(in), step);
   project_qkv(run, Pass::inference, step);
+  rotate(run, capacity, position, cos_sin, step);
   const bf16* qkv = step.qkv.ptr<bf16>();
-  run(ops::Rope{step.qkv.ptr<bf16>(), cos_sin, 1, config_.qkv_cols(), config_.heads + config_.kv_heads,
-                config_.head_dim(), capacity, position, false});
   run(ops::AppendToCache{qkv, cache.k.ptr<bf16>(), cache.v.ptr<bf16>(), 1, position, capacity, config_.heads,
                          config_.kv_heads, config_.head_dim()});
-  step.attention_out = activation(run.memory(), "attention_out", 1, config_.dim);
+  step.attention_out = activation(run.memory(), "attention_out", 1, config_.q_cols());
   run(ops::AttentionDecode{qkv, cache.k.ptr<bf16>(), cache.v.ptr<bf16>(), step.attention_out.ptr<bf16>(), 1,
                            position + 1, capacity, config_.heads, config_.kv_heads, config_.head_dim(),
                            attention_scale()});

@@ -1,10 +1,12 @@
-// One transformer block of Llama 3, forward and backward as flat lists of ops.
+// One transformer block of Llama 3 or of dense Qwen3, forward and backward as flat lists of ops.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "model/head_norm.h"
 #include "model/llama_config.h"
 #include "model/saving.h"
 #include "model/stream.h"
@@ -18,14 +20,15 @@ struct KeyValueCache {
 
 class LlamaBlock {
  public:
-  /// What backward reads of a forward pass, or makes again. T tokens; C = (H + 2 KV) hd.
+  /// What backward reads of a forward pass, or makes again. T tokens; C = (H + 2 KV) hd; Q = H hd.
   struct Saved {
     Buffer x;                    // [T, D] bf16: stream into the attention norm
     Buffer attention_rstd;       // [1, T] f32
     LinearOperand attention_in;  // [T, D]: into wqkv; of the inputs, maxima alone where backward makes their codes
-    Buffer qkv;                  // [T, C] bf16, rotated
-    Buffer attention_out;        // [T, D] bf16
-    LinearOperand wo_in;         // [T, D]: a view of attention_out, and its maxima
+    Buffer projected;            // [T, C] bf16: of wqkv, until it is rotated, or for good where heads are normed
+    Buffer qkv;                  // [T, C] bf16, rotated, as attention reads it; of normed heads, made again
+    Buffer attention_out;        // [T, Q] bf16
+    LinearOperand wo_in;         // [T, Q]: a view of attention_out, and its maxima
     Buffer lse;                  // [B, H * S] f32
     Buffer x_mid;                // [T, D] bf16: stream into the feed-forward norm
     Buffer ffn_rstd;             // [1, T] f32
@@ -73,7 +76,9 @@ class LlamaBlock {
                        const Linear& reader, LinearOperand& out) const;
   void attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const;
   void project_qkv(ops::Executor& run, Pass pass, Saved& saved) const;
-  [[nodiscard]] ops::Rope rope(const Tensor& qkv, const BatchShape& shape, const float* cos_sin) const;
+  [[nodiscard]] ops::Rope rope(const Tensor& qkv, std::int64_t seq_len, std::int64_t offset,
+                               const float* cos_sin) const;
+  void rotate(ops::Executor& run, std::int64_t seq_len, std::int64_t offset, const float* cos_sin, Saved& saved) const;
   void attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const;
   [[nodiscard]] Buffer project_out(ops::Executor& run, Pass pass, Saved& saved) const;
   void ffn_norm(ops::Executor& run, Pass pass, Buffer attention_delta, Saved& saved) const;
@@ -98,6 +103,7 @@ class LlamaBlock {
   Saving saving_;
   Slab& slab_;
   Linear wqkv_, wo_, w13_, w2_;
+  std::optional<HeadNorm> qk_norm_;
   Tensor attention_gain_, ffn_gain_;  // [1, D] bf16
 };
 

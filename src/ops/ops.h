@@ -12,6 +12,7 @@
 #include "core/dtype.h"
 #include "core/step_scalars.h"
 #include "fp8/scale.h"
+#include "ops/head_norm_ops.h"
 #include "ops/mla_ops.h"
 #include "ops/moe_ops.h"
 #include "ops/operands.h"
@@ -524,6 +525,7 @@ using AllOps = List<EmbeddingForward, EmbeddingBackward, RmsNormForward, RmsNorm
                     SwigluBackwardCast, QuantizeRows, Maxima, Cast, CastStatistics, Gemm, CrossEntropy, SumFloats, Zero,
                     SumOfSquares, AdamW, FindNonFinite, Copy, Difference, Route, RouteBackward, BalanceBias,
                     GroupTokens, GatherRows, GatherRowsCast, CombineRows, GroupedSwigluForward, GroupedSwigluBackward,
-                    GroupedSwigluCast, GroupedGemm, GroupedWgrad, MlaAssemble, MlaAssembleBackward, Add, ShiftTokens>;
+                    GroupedSwigluCast, GroupedGemm, GroupedWgrad, MlaAssemble, MlaAssembleBackward, Add, ShiftTokens,
+                    HeadNormRope, HeadNormRopeBackward>;
 
 }  // namespace octet::ops

@@ -92,6 +92,15 @@ json describe(const Config& config, const TrainState& state) {
       {"order", {{"seed", config.data.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
 }
 
+/// The model of a checkpoint. Keys that there were not yet when it was saved have the values that stand for none.
+json model_of(const json& state, const Config& config) {
+  Config fallback;
+  fallback.model.family = config.model.family;
+  json model = config_json(fallback).at("model");
+  model.merge_patch(state.at("model"));
+  return model;
+}
+
 std::string checksum_text(const json& description) {
   const std::string text = description.dump();
   return fmt::format("{:016x}", checksum(std::as_bytes(std::span(text))));
@@ -221,9 +230,9 @@ TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, cons
   TrainState result;
   try {
     const json wanted = describe(config, {});
-    if (state.at("model") != wanted.at("model")) {
+    if (const json model = model_of(state, config); model != wanted.at("model")) {
       throw UserError("{} is a checkpoint of another model: {}", checkpoint.string(),
-                      differences_between(state.at("model"), wanted.at("model")));
+                      differences_between(model, wanted.at("model")));
     }
     if (optimizer == LoadOptimizer::yes && state.at("order") != wanted.at("order")) {
       throw UserError("{} was trained on another order of the data: {}", checkpoint.string(),

@@ -58,6 +58,8 @@ LlamaConfig llama_config(const Config& config) {
   llama.layers = model.n_layers;
   llama.heads = model.n_heads;
   llama.kv_heads = model.n_kv_heads;
+  llama.own_head_dim = model.own_head_dim;
+  llama.qk_norm = model.has_normed_heads();
   llama.ffn_dim = model.ffn_dim;
   llama.rope_theta = model.rope_theta;
   if (model.rope_scaling.enabled()) {
@@ -82,7 +84,17 @@ std::optional<ops::YarnScaling> yarn_scaling(const Config::RopeScaling& scaling)
                           .mscale_all_dim = scaling.mscale_all_dim};
 }
 
-MoeConfig moe_config(const Config::Moe& moe) {
+/// Qwen3's router is a softmax without biases, and has no shared experts.
+MoeConfig qwen3_moe_config(const Config::Moe& moe) {
+  return {.rule = {.experts = moe.experts,
+                   .top_k = moe.top_k,
+                   .score = ops::RouterScore::softmax,
+                   .normalised = moe.normalised},
+          .ffn_dim = moe.ffn_dim,
+          .balance_weight = static_cast<float>(moe.balance_weight)};
+}
+
+MoeConfig deepseek_moe_config(const Config::Moe& moe) {
   const bool sigmoid = moe.score == Config::RouterScore::sigmoid;
   return {.rule = {.experts = moe.experts,
                    .top_k = moe.top_k,
@@ -110,10 +122,15 @@ DeepSeekConfig deepseek_config(const Config& config) {
   deepseek.q_lora_rank = model.mla.q_lora_rank;
   deepseek.kv_lora_rank = model.mla.kv_lora_rank;
   deepseek.nope_dim = model.mla.nope_head_dim;
-  deepseek.rope_dim = model.mla.rope_head_dim;
-  deepseek.value_dim = model.mla.value_head_dim;
+  deepseek.rope_dim = model.has_latent_attention() ? model.mla.rope_head_dim : model.head_dim();
+  deepseek.value_dim = model.value_head_dim();
   deepseek.ffn_dim = model.ffn_dim;
-  deepseek.moe = moe_config(model.moe);
+  if (model.has_latent_attention()) {
+    deepseek.moe = deepseek_moe_config(model.moe);
+  } else {
+    deepseek.kv_heads = model.n_kv_heads;
+    deepseek.moe = qwen3_moe_config(model.moe);
+  }
   deepseek.mtp_depth = model.mtp.depth;
   deepseek.mtp_weight = static_cast<float>(model.mtp.weight);
   deepseek.rope_theta = model.rope_theta;
@@ -223,7 +240,7 @@ std::unique_ptr<Llama> build_llama(const Config& config, const ModelOptions& opt
 
 std::unique_ptr<Model> build(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
   const ModelOptions options = model_options(config, backend, std::move(precision));
-  if (config.model.family == Config::Family::llama3) return build_llama(config, options);
+  if (!config.model.has_experts()) return build_llama(config, options);
   if (config.precision.shadow != Config::Shadow::none) {
     throw UserError(
         "precision.shadow = \"{}\" is not there yet for model.family = \"{}\", whose experts it does not watch; set it "
@@ -246,9 +263,10 @@ std::unique_ptr<Model> make_model(const Config& config, const ops::Backend& back
 }
 
 std::unique_ptr<Llama> make_llama(const Config& config, const ops::Backend& backend) {
-  if (config.model.family != Config::Family::llama3) {
-    throw UserError("octet generate reads runs of model.family = \"llama3\" only: there is no decoding for \"{}\" yet",
-                    config_name(config.model.family));
+  if (config.model.has_experts()) {
+    throw UserError(
+        "octet generate reads runs of model.family = \"llama3\" or \"qwen3\" only: there is no decoding for \"{}\" yet",
+        config_name(config.model.family));
   }
   return build_llama(config, model_options(config, backend, checked_precision(config, backend)));
 }

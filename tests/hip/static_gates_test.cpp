@@ -65,6 +65,8 @@ constexpr auto kHotLoops = std::to_array<HotLoop>({
     {"grouped_feed_forward", "grouped_swiglu_forward_.*_1", 2, 1},
     {"grouped_feed_forward", "grouped_swiglu_backward_.*_1", 3, 2},
     {"latent_attention", "assemble_latent.*", 2, 2},
+    {"head_norm", "head_norm_rope", 2, 2},
+    {"head_norm", "head_norm_rope_backward", 4, 2},
     {"sums", "add_.*", 1, 1},
     {"attention_forward", "attention_forward_.*", 1, 0},
     {"attention_backward", "attention_backward_(queries|keys).*", 1, 0},

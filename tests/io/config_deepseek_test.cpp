@@ -49,14 +49,14 @@ TEST(ConfigDeepSeek, IsRead) {
 }
 
 TEST(ConfigDeepSeek, KeysBelongToTheirFamily) {
-  EXPECT_EQ(deepseek_error({"model.n_kv_heads=2"}),
-            "--set: model.n_kv_heads belongs to model.family = \"llama3\", and this model is a \"deepseek_v3\"; remove "
-            "the key");
-  const std::vector<std::string> experts{"model.moe.experts=4"};
   EXPECT_EQ(
-      user_error([&] { (void)parse_config(minimal_config, "run.toml", experts); }),
-      "--set: model.moe.experts belongs to model.family = \"deepseek_v3\", and this model is a \"llama3\"; remove "
-      "the key");
+      deepseek_error({"model.n_kv_heads=2"}),
+      "--set: model.n_kv_heads belongs to model.family = \"llama3\", \"qwen3\" or \"qwen3_moe\", and this model is a "
+      "\"deepseek_v3\"; remove the key");
+  const std::vector<std::string> experts{"model.moe.experts=4"};
+  EXPECT_EQ(user_error([&] { (void)parse_config(minimal_config, "run.toml", experts); }),
+            "--set: model.moe.experts belongs to model.family = \"deepseek_v3\" or \"qwen3_moe\", and this model is a "
+            "\"llama3\"; remove the key");
   EXPECT_EQ(show_config(parse_config(minimal_config, "run.toml").config).find("moe"), std::string::npos);
 }
 

@@ -35,10 +35,10 @@ Config all_changed(Config::Family family) {
     if (has_field(family, field)) field.set(config, other_value(field));
   }
   config.model.family = family;
-  config.model.dim = 64;                                                     // so that the heads divide it
-  if (family == Config::Family::deepseek_v3) config.model.moe.experts = 12;  // so that three groups divide them
-  config.training.steps = 102;                                               // so that a step is watched
-  config.optimizer.gradients = Config::StateDType::fp32;                     // as those of several micro-batches are
+  config.model.dim = 64;                                          // so that the heads divide it
+  if (config.model.has_experts()) config.model.moe.experts = 12;  // so that three groups divide them
+  config.training.steps = 102;                                    // so that a step is watched
+  config.optimizer.gradients = Config::StateDType::fp32;          // as those of several micro-batches are
   return config;
 }
 
@@ -71,7 +71,8 @@ TEST(ConfigFields, DefaultsAreInRange) {
 }
 
 TEST(ShowConfig, ReadsBackToTheSameValues) {
-  for (const Config::Family family : {Config::Family::llama3, Config::Family::deepseek_v3}) {
+  for (const Config::Family family :
+       {Config::Family::llama3, Config::Family::deepseek_v3, Config::Family::qwen3, Config::Family::qwen3_moe}) {
     const Config config = all_changed(family);
     const LoadedConfig back = parse_config(show_config(config), "shown.toml");
     EXPECT_EQ(back.config, config) << show_config(config);

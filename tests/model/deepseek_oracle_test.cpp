@@ -85,6 +85,9 @@ DeepSeekConfig with_bias(DeepSeekConfig config) {
 DeepSeekConfig biased_plain() {
   return with_bias(plain_deepseek());
 }
+DeepSeekConfig biased_qwen3_moe() {
+  return with_bias(small_qwen3_moe());
+}
 DeepSeekConfig further() {
   DeepSeekConfig config = small_deepseek();
   config.mtp_depth = 2;
@@ -103,6 +106,9 @@ constexpr Bounds kFp8Bounds{2e-2, 14, 7};
 INSTANTIATE_TEST_SUITE_P(Recipes, DeepSeekAgainstOracle,
                          testing::Values(Case{"bf16", small_deepseek, "bf16", kOcp, kLatentBounds},
                                          Case{"bf16_router_of_qwen3", plain_deepseek, "bf16", kOcp, kLatentBounds},
+                                         Case{"bf16_qwen3", small_qwen3_moe, "bf16", kOcp, kLatentBounds},
+                                         Case{"rowwise_qwen3_ocp", biased_qwen3_moe, "rowwise", kOcp, kFp8Bounds},
+                                         Case{"rowwise_qwen3_fnuz", biased_qwen3_moe, "rowwise", kFnuz, kFp8Bounds},
                                          Case{"bf16_further_tokens", further, "bf16", kOcp, kLatentBounds},
                                          Case{"rowwise_further_tokens", further, "rowwise", kOcp, kFp8Bounds},
                                          Case{"rowwise_ocp", small_deepseek, "rowwise", kOcp, kFp8Bounds},

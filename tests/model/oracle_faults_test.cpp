@@ -9,8 +9,7 @@ namespace {
 
 using namespace ops;  // NOLINT(google-build-using-namespace): the faults name much of the op table
 
-Agreement agreement_on(const Backend& backend) {
-  const octet::LlamaConfig config = small_llama();
+Agreement agreement_on(const Backend& backend, const octet::LlamaConfig& config) {
   const reference::Parameters weights = random_weights(config);
   const reference::LlamaBatch batch = random_batch(config, {2, 24});
   return agreement(model_step(config, weights, batch, precision("bf16"), backend),
@@ -18,15 +17,15 @@ Agreement agreement_on(const Backend& backend) {
 }
 
 template <typename Op>
-void expect_caught(const char* what, Fault<Op> fault) {
-  const Agreement found = agreement_on(make_faulty_backend<Op>(std::move(fault)));
+void expect_caught(const char* what, Fault<Op> fault, const octet::LlamaConfig& config = small_llama()) {
+  const Agreement found = agreement_on(make_faulty_backend<Op>(std::move(fault)), config);
   EXPECT_FALSE(kBf16Bounds.hold(found)) << what << " goes unnoticed: relative error of the loss " << found.loss_error
                                         << ", logits " << found.logits_sqnr << " dB, " << found.worst_gradient << " "
                                         << found.gradient_sqnr << " dB";
 }
 
 TEST(OracleFaults, NoFaultIsFound) {
-  EXPECT_TRUE(kBf16Bounds.hold(agreement_on(make_faulty_backend<Zero>([](Zero&) {}))));
+  EXPECT_TRUE(kBf16Bounds.hold(agreement_on(make_faulty_backend<Zero>([](Zero&) {}), small_llama())));
 }
 
 TEST(OracleFaults, ResidualStream) {
@@ -43,6 +42,18 @@ TEST(OracleFaults, Rotation) {
   expect_caught<Rope>("keys that are not rotated", [](Rope& op) { op.heads = small_llama().heads; });
   expect_caught<Rope>("gradients that are not rotated back", [](Rope& op) { op.inverse = false; });
   expect_caught<Rope>("positions that start at 1 in backward", [](Rope& op) { op.seq_len -= op.inverse ? 1 : 0; });
+}
+
+TEST(OracleFaults, NormedHeads) {
+  expect_caught<HeadNormRope>(
+      "positions that wrap too early", [](HeadNormRope& op) { op.shape.seq_len -= 1; }, small_qwen3());
+  expect_caught<HeadNormRope>(
+      "a norm that hardly norms", [](HeadNormRope& op) { op.eps = 0.5F; }, small_qwen3());
+  expect_caught<HeadNormRopeBackward>(
+      "gradients turned back at other positions", [](HeadNormRopeBackward& op) { op.shape.seq_len -= 1; },
+      small_qwen3());
+  expect_caught<HeadNormRopeBackward>(
+      "gradients of what attention has read", [](HeadNormRopeBackward& op) { op.x = op.dqkv; }, small_qwen3());
 }
 
 TEST(OracleFaults, Attention) {

@@ -32,6 +32,9 @@ LlamaConfig tied_with_scaled_rope() {
 class ModelAgainstOracle : public testing::TestWithParam<RecipeCase> {
  protected:
   void expect_agreement(const LlamaConfig& config, WeightCodes weight_codes = WeightCodes::cached) {
+    expect_agreement(config, weight_codes, GetParam().bounds);
+  }
+  void expect_agreement(const LlamaConfig& config, WeightCodes weight_codes, const Bounds& bounds) {
     const RecipeCase& recipe = GetParam();
     const Parameters weights = random_weights(config);
     const LlamaBatch batch = random_batch(config, {2, 24});
@@ -42,9 +45,9 @@ class ModelAgainstOracle : public testing::TestWithParam<RecipeCase> {
     const Agreement found = agreement(actual, expected);
     fmt::print("loss {:.4f}, relative error {:.1e}; logits {:.1f} dB; worst gradient {:.1f} dB ({})\n", actual.loss,
                found.loss_error, found.logits_sqnr, found.gradient_sqnr, found.worst_gradient);
-    EXPECT_LE(found.loss_error, recipe.bounds.loss_error);
-    EXPECT_GE(found.logits_sqnr, recipe.bounds.logits_sqnr);
-    EXPECT_GE(found.gradient_sqnr, recipe.bounds.gradient_sqnr) << found.worst_gradient;
+    EXPECT_LE(found.loss_error, bounds.loss_error);
+    EXPECT_GE(found.logits_sqnr, bounds.logits_sqnr);
+    EXPECT_GE(found.gradient_sqnr, bounds.gradient_sqnr) << found.worst_gradient;
     EXPECT_EQ(actual.fp8_codes_used > 0, std::string_view(recipe.recipe) != "bf16");
   }
 
@@ -57,6 +60,12 @@ TEST_P(ModelAgainstOracle, GroupedQueriesAndAnUntiedHead) {
 
 TEST_P(ModelAgainstOracle, TiedHeadOneKeyHeadAndScaledRotaryFrequencies) {
   expect_agreement(tied_with_scaled_rope());
+}
+
+TEST_P(ModelAgainstOracle, NormedHeadsThatAreWiderThanTheStream) {
+  Bounds bounds = GetParam().bounds;
+  bounds.gradient_sqnr -= 1;  // gains of heads: their gradients are sums over tokens and heads that cancel
+  expect_agreement(small_qwen3(), WeightCodes::cached, bounds);
 }
 
 TEST_P(ModelAgainstOracle, WeightCodesMadeAtEachUse) {

@@ -44,6 +44,17 @@ DeepSeekConfig plain_deepseek() {
   return config;
 }
 
+DeepSeekConfig small_qwen3_moe() {
+  DeepSeekConfig config = plain_deepseek();
+  config.dense_layers = 1;
+  config.kv_heads = 2;
+  config.kv_lora_rank = 0;
+  config.nope_dim = 0;
+  config.rope_dim = 32;
+  config.value_dim = 32;
+  return config;
+}
+
 ops::reference::DeepSeekConfig oracle_config(const DeepSeekConfig& config) {
   return {.layers = config.layers,
           .dense_layers = config.dense_layers,
@@ -64,7 +75,8 @@ ops::reference::DeepSeekConfig oracle_config(const DeepSeekConfig& config) {
           .mtp_weight = static_cast<double>(config.mtp_weight),
           .norm_eps = static_cast<double>(config.norm_eps),
           .rope_theta = config.rope_theta,
-          .yarn = config.yarn};
+          .yarn = config.yarn,
+          .kv_heads = config.kv_heads};
 }
 
 Parameters random_weights(const DeepSeekConfig& config) {

@@ -17,6 +17,10 @@ namespace octet::test {
 /// shared expert.
 [[nodiscard]] DeepSeekConfig plain_deepseek();
 
+/// That router behind grouped queries whose heads are normed, and together wider than the stream: Qwen3's mixture of
+/// experts, with a dense layer before it.
+[[nodiscard]] DeepSeekConfig small_qwen3_moe();
+
 [[nodiscard]] ops::reference::DeepSeekConfig oracle_config(const DeepSeekConfig& config);
 /// Random weights large enough that every part of the model matters to the loss.
 [[nodiscard]] ops::reference::Parameters random_weights(const DeepSeekConfig& config);

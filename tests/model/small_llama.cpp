@@ -23,6 +23,14 @@ LlamaConfig small_llama() {
   return config;
 }
 
+LlamaConfig small_qwen3() {
+  LlamaConfig config = small_llama();
+  config.own_head_dim = 32;
+  config.qk_norm = true;
+  config.tied_embeddings = true;
+  return config;
+}
+
 ops::reference::LlamaConfig oracle_config(const LlamaConfig& config) {
   return {.layers = config.layers,
           .dim = config.dim,
@@ -34,14 +42,15 @@ ops::reference::LlamaConfig oracle_config(const LlamaConfig& config) {
           .norm_eps = config.norm_eps,
           .rope_theta = config.rope_theta,
           .rope_scaling = config.rope_scaling,
-          .tied = config.tied_embeddings};
+          .tied = config.tied_embeddings,
+          .qk_norm = config.qk_norm};
 }
 
 Parameters random_weights(const LlamaConfig& config) {
   Parameters weights;
   const double deviation = 1 / std::sqrt(static_cast<double>(config.dim));
   for (const auto& [name, size] : ops::reference::llama_parameter_sizes(oracle_config(config))) {
-    const bool is_gain = size == config.dim;
+    const bool is_gain = name.ends_with("norm.weight");
     Vector& values = weights[name];
     for (std::int64_t i = 0; i < size; ++i) {
       const double noise = normal(1, stream_of(name), static_cast<std::uint64_t>(i));

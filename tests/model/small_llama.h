@@ -8,6 +8,8 @@ namespace octet::test {
 
 /// Two layers, grouped queries, an untied head; all sizes are multiples of 16, as FP8 products ask.
 [[nodiscard]] LlamaConfig small_llama();
+/// The same as Qwen3 has it: heads that together are wider than the stream, each normed, and a tied head.
+[[nodiscard]] LlamaConfig small_qwen3();
 [[nodiscard]] ops::reference::LlamaConfig oracle_config(const LlamaConfig& config);
 
 /// Random weights large enough that every part of the model matters to the loss.

@@ -52,6 +52,17 @@ DeepSeekConfig plain_deepseek() {
   return config;
 }
 
+/// Grouped queries with normed heads, as in Qwen3.
+DeepSeekConfig small_qwen3_moe() {
+  DeepSeekConfig config = plain_deepseek();
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.kv_lora_rank = 0;
+  config.nope_dim = 0;
+  config.value_dim = config.rope_dim;
+  return config;
+}
+
 Parameters random_parameters(const DeepSeekConfig& config) {
   Parameters parameters;
   for (const auto& [name, size] : deepseek_parameter_sizes(config)) {
@@ -85,6 +96,10 @@ TEST(GradientDeepSeek, DenseAndGroupedExpertsWithSharedOnes) {
 
 TEST(GradientDeepSeek, RouterOfQwen3) {
   expect_gradients(plain_deepseek(), {});
+}
+
+TEST(GradientDeepSeek, GroupedQueriesWithNormedHeads) {
+  expect_gradients(small_qwen3_moe(), {});
 }
 
 TEST(GradientDeepSeek, FurtherTokens) {

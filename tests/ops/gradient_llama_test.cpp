@@ -61,6 +61,12 @@ TEST(GradientLlama, TiedHeadAndScaledRotaryFrequencies) {
   expect_llama_gradients(config);
 }
 
+TEST(GradientLlama, NormedHeads) {
+  LlamaConfig config = small_llama();
+  config.qk_norm = true;
+  expect_llama_gradients(config);
+}
+
 TEST(GradientLlama, LaterTokensDoNotChangeEarlierLogits) {
   const LlamaConfig config = small_llama();
   const Parameters parameters = random_parameters(config);

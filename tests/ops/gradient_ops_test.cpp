@@ -6,6 +6,7 @@
 #include "ops/reference/embedding.h"
 #include "ops/reference/feed_forward.h"
 #include "ops/reference/gemm.h"
+#include "ops/reference/head_norm.h"
 #include "ops/reference/loss.h"
 #include "ops/reference/norm.h"
 
@@ -34,6 +35,17 @@ TEST(GradientOps, Rope) {
   const Vector cos_sin = random_vector("cos_sin", (shape.seq_len + shape.offset) * shape.head_dim);
   const Vector dy = random_vector("dy", shape.rows * shape.row_stride);
   expect_gradient("dx", x, rope(dy, cos_sin, shape, true), [&] { return dot(dy, rope(x, cos_sin, shape, false)); });
+}
+
+TEST(GradientOps, HeadNorm) {
+  const ops::HeadNormShape shape{.rows = 4, .seq_len = 4, .heads = 4, .kv_heads = 2, .head_dim = 6};
+  Vector x = random_vector("x", shape.rows * shape.cols());
+  Vector weights = random_vector("weights", 2 * shape.head_dim);
+  const Vector dy = random_vector("dy", shape.rows * shape.cols());
+  const auto loss = [&] { return dot(dy, head_norm_forward(x, weights, shape, 1e-2)); };
+  const HeadNormGradients gradients = head_norm_backward(dy, x, weights, shape, 1e-2);
+  expect_gradient("dx", x, gradients.dx, loss);
+  expect_gradient("dweights", weights, gradients.dweights, loss);
 }
 
 class GradientAttention : public testing::TestWithParam<AttentionShape> {};

@@ -13,6 +13,6 @@ octet_test(NAME routing_example SOURCES routing_example_test.cpp USES octet_refe
 octet_test(NAME grouped_ops SOURCES grouped_ops_test.cpp USES octet_selftest RELEASE_ONLY)
 octet_test(NAME attention_tiles SOURCES attention_tiles_test.cpp USES octet_selftest RELEASE_ONLY)
 octet_test(NAME op_table_cpu SOURCES op_table_cpu_test.cpp USES octet_selftest)
-octet_test(NAME op_table_faults SOURCES op_table_faults_test.cpp USES octet_selftest RELEASE_ONLY)
+octet_test(NAME op_table_faults SOURCES op_table_faults_test.cpp op_table_head_norm_faults_test.cpp USES octet_selftest RELEASE_ONLY)
 octet_test(NAME op_table_moe_faults SOURCES op_table_deepseek_faults_test.cpp op_table_moe_faults_test.cpp USES octet_selftest RELEASE_ONLY)
 octet_test(NAME op_table_thorough SOURCES op_table_thorough_test.cpp USES octet_selftest LABELS slow RELEASE_ONLY)

@@ -190,6 +190,30 @@ TEST(RowKernelsIsa, Rope) {
   }
 }
 
+TEST(RowKernelsIsa, HeadNormRope) {
+  expect_same_bits([](const RowKernels& kernels, Index half, Values values) {
+    const HeadNormShape shape{
+        .rows = kRows, .seq_len = 2, .heads = 2, .kv_heads = 1, .head_dim = 2 * half, .offset = 1};
+    const std::vector<bf16> x = values.bf16s(kRows * shape.cols());
+    const std::vector<bf16> weights = values.bf16s(2 * shape.head_dim);
+    const std::vector<float> cos_sin = values.floats(kRows * shape.head_dim);
+    std::vector<bf16> y = unwritten<bf16>(kRows * shape.cols());
+    std::vector<bf16> dqkv = values.bf16s(kRows * shape.cols());
+    std::vector<float> partial(static_cast<std::size_t>(2 * shape.head_dim));
+    Measured measured(kRows, shape.cols());
+    kernels.head_norm_rope({x.data(), weights.data(), cos_sin.data(), y.data(), shape, 1e-6F}, 0, kRows);
+    kernels.head_norm_rope_backward({x.data(), weights.data(), cos_sin.data(), dqkv.data(), nullptr,
+                                     measured.in(fp8::Format::e5m2), ColumnMaxima{}, shape, 1e-6F},
+                                    0, kRows, partial.data(), measured.column_amax.data());
+    Output output;
+    output.add(y);
+    output.add(dqkv);
+    output.add(partial);
+    add(output, measured);
+    return output;
+  });
+}
+
 TEST(RowKernelsIsa, Swiglu) {
   expect_same_bits([](const RowKernels& kernels, Index dim, Values values) {
     std::vector<bf16> gate_up = values.specials(kRows * 2 * dim, 300);

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "io/files.h"
+#include "io/safetensors.h"
 #include "io/scratch.h"
 #include "train/small_engine.h"
 
@@ -129,6 +132,20 @@ TEST_F(CheckpointTest, AnotherModelIsNamedByItsDifferences) {
   const std::string message = user_error([&] { (void)load(list_checkpoints(directory_.path()).at(0)); });
   EXPECT_TRUE(contains(message, "norm_eps is 1e-05 in the checkpoint and 0.001 here"));
   EXPECT_TRUE(contains(message, "rope_scaling.factor is 1.0 in the checkpoint and 2.0 here"));
+}
+
+TEST_F(CheckpointTest, AModelSavedBeforeAKeyWasThereHasItsDefault) {
+  save(2);
+  const fs::path checkpoint = list_checkpoints(directory_.path()).at(0);
+  auto state = nlohmann::json::parse(read_file(checkpoint / "state.json"));
+  EXPECT_EQ(state["model"].erase("head_dim"), 1);
+  state.erase("checksum");
+  const std::string text = state.dump();
+  state["checksum"] = fmt::format("{:016x}", checksum(std::as_bytes(std::span(text))));
+  std::ofstream(checkpoint / "state.json") << state.dump();
+  EXPECT_EQ(load(checkpoint).step, 2);
+  config_.model.own_head_dim = 32;
+  EXPECT_TRUE(contains(user_error([&] { (void)load(checkpoint); }), "head_dim is 0 in the checkpoint and 32 here"));
 }
 
 }  // namespace

@@ -322,6 +322,8 @@ constexpr OpTable table = {
     {&run_mla_assemble_backward, nullptr},
     {&run_add, nullptr},
     {&run_shift_tokens, nullptr},
+    {&run_head_norm_rope, nullptr},
+    {&run_head_norm_rope_backward, &head_norm_rope_backward_workspace},
 };
 
 }  // namespace

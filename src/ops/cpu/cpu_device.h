@@ -52,6 +52,9 @@ void run_attention_backward(Device& device, const AttentionBackward& op, Workspa
 [[nodiscard]] std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op);
 void run_mla_assemble(Device& device, const MlaAssemble& op, Workspace workspace);
 void run_mla_assemble_backward(Device& device, const MlaAssembleBackward& op, Workspace workspace);
+void run_head_norm_rope(Device& device, const HeadNormRope& op, Workspace workspace);
+void run_head_norm_rope_backward(Device& device, const HeadNormRopeBackward& op, Workspace workspace);
+[[nodiscard]] std::size_t head_norm_rope_backward_workspace(const Device& device, const HeadNormRopeBackward& op);
 void run_add(Device& device, const Add& op, Workspace workspace);
 void run_shift_tokens(Device& device, const ShiftTokens& op, Workspace workspace);
 

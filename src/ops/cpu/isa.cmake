@@ -1,5 +1,5 @@
 # The row kernels, compiled once per instruction set from the same sources, and the choice among them.
-set(octet_isa_sources adamw attention cast_statistics casts feed_forward grouped_casts loss matrix norms routed_rows
+set(octet_isa_sources adamw attention cast_statistics casts feed_forward grouped_casts head_norm loss matrix norms routed_rows
     routing table transposed_casts whole_tensor unfused_cast)
 list(TRANSFORM octet_isa_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/isa/)
 list(TRANSFORM octet_isa_sources APPEND .cpp)

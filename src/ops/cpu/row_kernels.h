@@ -111,6 +111,13 @@ struct RowKernels {
   float (*dot)(const bf16* a, const bf16* b, Index count);
   void (*attention_decode)(const AttentionDecode&, Index begin, Index end,
                            float* scores);  // (sequence, head) pairs; scores [length]
+
+  // rows [begin, end)
+  void (*head_norm_rope)(const HeadNormRope&, Index begin, Index end);
+  // also adds the weights' gradients over these rows to partial [2, hd], which the caller has zeroed; column_maxima as
+  // above
+  void (*head_norm_rope_backward)(const HeadNormRopeBackward&, Index begin, Index end, float* partial,
+                                  std::uint16_t* column_maxima);
 };
 
 [[nodiscard]] const RowKernels& row_kernels(CpuIsa isa);

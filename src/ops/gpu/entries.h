@@ -80,6 +80,11 @@ void embedding_backward(Device& device, const EmbeddingBackward& op, Workspace w
 void rope(Device& device, const Rope& op, Workspace workspace);
 [[nodiscard]] std::size_t rope_workspace(const Device& device, const Rope& op);
 
+// head_norm.cpp
+void head_norm_rope(Device& device, const HeadNormRope& op, Workspace workspace);
+void head_norm_rope_backward(Device& device, const HeadNormRopeBackward& op, Workspace workspace);
+[[nodiscard]] std::size_t head_norm_rope_backward_workspace(const Device& device, const HeadNormRopeBackward& op);
+
 // decode.cpp
 void append_to_cache(Device& device, const AppendToCache& op, Workspace workspace);
 void attention_decode(Device& device, const AttentionDecode& op, Workspace workspace);

@@ -62,6 +62,12 @@ OpTable make_table() {
   std::get<Entry<MlaAssembleBackward>>(table) = {&mla_assemble_backward, nullptr, &refuse_latent<MlaAssembleBackward>};
   std::get<Entry<Add>>(table) = {&add, nullptr};
   std::get<Entry<ShiftTokens>>(table) = {&shift_tokens, nullptr};
+  std::get<Entry<HeadNormRope>>(table) = {&head_norm_rope, nullptr, &refuse_normed_heads<HeadNormRope>};
+  std::get<Entry<HeadNormRopeBackward>>(table) = {
+      &head_norm_rope_backward, &head_norm_rope_backward_workspace, [](const HeadNormRopeBackward& op) {
+        const char* refused = refuse_normed_heads(op);
+        return refused != nullptr ? refused : refuse_rows_of_any_length<Family>(op);
+      }};
   std::get<Entry<GroupedGemm>>(table) = {&grouped_gemm, &grouped_gemm_workspace, &refuse_grouped_gemm<Family>};
   std::get<Entry<GroupedWgrad>>(table) = {&grouped_wgrad, &grouped_wgrad_workspace, &refuse_grouped_wgrad<Family>};
   return table;

@@ -1,6 +1,9 @@
 // Why a device that multiplies the formats of one family cannot run an op at its sizes and formats; null where it can.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
 #include "fp8/format_family.h"
 #include "ops/gpu/gpu_device.h"
 #include "ops/ops.h"
@@ -98,6 +101,15 @@ template <fp8::FormatFamily Family, typename Op>
 template <fp8::FormatFamily Family, typename Op>
 [[nodiscard]] const char* refuse_rows(const Op& op) {
   return op.dim > kLongestRow ? "rows are longer than 32768 elements" : refuse_rows_of_any_length<Family>(op);
+}
+
+/// Of heads that are normed: a group of threads in a warp holds one, each eight elements of both halves.
+template <typename Op>
+[[nodiscard]] const char* refuse_normed_heads(const Op& op) {
+  const auto dim = static_cast<std::uint64_t>(op.shape.head_dim);
+  return std::has_single_bit(dim) && dim >= 16 && dim <= 512
+             ? nullptr
+             : "heads that are normed take 16, 32, 64, 128, 256 or 512 elements";
 }
 
 /// Of latent attention, whose kernels move eight neighbours at a time.

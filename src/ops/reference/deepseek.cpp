@@ -11,6 +11,7 @@
 #include "ops/reference/feed_forward.h"
 #include "ops/reference/gemm.h"
 #include "ops/reference/grouped.h"
+#include "ops/reference/head_norm.h"
 #include "ops/reference/latent_attention.h"
 #include "ops/reference/loss.h"
 #include "ops/reference/norm.h"
@@ -53,7 +54,7 @@ struct Mixture {
 struct LatentBlock {
   Vector input;            // [T, D]: the residual stream before attention
   RmsNorm attention_norm;  // of `input`
-  Vector down;             // [T, q part + Rkv + rope]
+  Vector down;             // [T, q part + Rkv + rope], or [T, (H + 2 KV) rope] of grouped queries
   Vector q_part, kv_part;  // its latents, or queries
   RmsNorm q_norm, kv_norm;
   Vector qkv;       // [T, C], assembled
@@ -95,7 +96,10 @@ class DeepSeek {
         biases_(biases),
         rows_(batch.batch * batch.seq_len),
         rows_shape_{rows_, batch.seq_len, config.heads, config.nope_dim, config.rope_dim, config.value_dim},
-        attention_{batch.batch, batch.seq_len, config.heads, config.heads, rows_shape_.qk_dim(), config.value_dim},
+        attention_{batch.batch,          batch.seq_len,   config.heads, is_latent() ? config.heads : config.kv_heads,
+                   rows_shape_.qk_dim(), config.value_dim},
+        heads_{rows_, batch.seq_len, config.heads, config.kv_heads, config.rope_dim},
+        rope_{rows_, heads_.cols(), heads_.normed_heads(), config.rope_dim, batch.seq_len, 0},
         q_part_(config.q_lora_rank > 0 ? config.q_lora_rank : rows_shape_.q_cols()),
         down_(q_part_ + config.kv_lora_rank + config.rope_dim),
         cos_sin_(widen(table())),
@@ -129,6 +133,7 @@ class DeepSeek {
  private:
   // ---- forward ------------------------------------------------------------------------------------------------------
 
+  [[nodiscard]] bool is_latent() const { return config_.kv_heads == 0; }
   [[nodiscard]] bool is_dense(Index layer) const { return layer < config_.dense_layers; }
 
   /// Moves `stream` from before the block to after it.
@@ -180,6 +185,19 @@ class DeepSeek {
   }
 
   Vector attend(const std::string& prefix, LatentBlock& block) const {
+    block.qkv = is_latent() ? latent_qkv(prefix, block) : grouped_qkv(prefix, block);
+    block.softmax = attention_softmax(block.qkv, attention_, scale_);
+    block.attended = attention_forward(block.qkv, block.softmax, attention_);
+    return gemm(block.attended, weight(prefix + "wo.weight"), rows_, config_.dim, attention_.out_cols());
+  }
+
+  Vector grouped_qkv(const std::string& prefix, LatentBlock& block) const {
+    block.down = gemm(block.attention_norm.y, weight(prefix + "wqkv.weight"), rows_, heads_.cols(), config_.dim);
+    return rope(head_norm_forward(block.down, weight(prefix + "qk_norm.weight"), heads_, config_.norm_eps), cos_sin_,
+                rope_, false);
+  }
+
+  Vector latent_qkv(const std::string& prefix, LatentBlock& block) const {
     const MlaShape& shape = rows_shape_;
     block.down = gemm(block.attention_norm.y, weight(prefix + "wqkv_a.weight"), rows_, down_, config_.dim);
     block.q_part = columns_of(block.down, down_, 0, q_part_);
@@ -193,10 +211,7 @@ class DeepSeek {
     const Vector kv =
         gemm(block.kv_norm.y, weight(prefix + "wkv_b.weight"), rows_, shape.kv_cols(), config_.kv_lora_rank);
     const Vector k_rope = columns_of(block.down, down_, q_part_ + config_.kv_lora_rank, config_.rope_dim);
-    block.qkv = mla_assemble(q, kv, k_rope, cos_sin_, shape);
-    block.softmax = attention_softmax(block.qkv, attention_, scale_);
-    block.attended = attention_forward(block.qkv, block.softmax, attention_);
-    return gemm(block.attended, weight(prefix + "wo.weight"), rows_, config_.dim, attention_.out_cols());
+    return mla_assemble(q, kv, k_rope, cos_sin_, shape);
   }
 
   Vector network_of(const std::string& prefix, View x, Index ffn_dim, Network& network) const {
@@ -264,10 +279,22 @@ class DeepSeek {
   }
 
   Vector attend_backward(const std::string& prefix, const Vector& dout, const LatentBlock& block) {
-    const MlaShape& shape = rows_shape_;
     const Vector dattended =
         linear_backward_of(prefix + "wo.weight", dout, block.attended, attention_.out_cols(), config_.dim);
     const Vector dqkv = attention_backward(block.qkv, block.softmax, dattended, attention_, scale_);
+    return is_latent() ? latent_qkv_backward(prefix, dqkv, block) : grouped_qkv_backward(prefix, dqkv, block);
+  }
+
+  Vector grouped_qkv_backward(const std::string& prefix, const Vector& dqkv, const LatentBlock& block) {
+    const std::string name = prefix + "qk_norm.weight";
+    const HeadNormGradients gradients =
+        head_norm_backward(rope(dqkv, cos_sin_, rope_, true), block.down, weight(name), heads_, config_.norm_eps);
+    accumulate(name, gradients.dweights);
+    return linear_backward_of(prefix + "wqkv.weight", gradients.dx, block.attention_norm.y, config_.dim, heads_.cols());
+  }
+
+  Vector latent_qkv_backward(const std::string& prefix, const Vector& dqkv, const LatentBlock& block) {
+    const MlaShape& shape = rows_shape_;
     const MlaGradients parts = mla_assemble_backward(dqkv, cos_sin_, shape);
     const Index kv_lora = config_.kv_lora_rank;
     const Vector dkv_normed =
@@ -381,6 +408,8 @@ class DeepSeek {
   Index rows_;
   MlaShape rows_shape_;
   AttentionShape attention_;
+  HeadNormShape heads_;
+  RopeShape rope_;
   Index q_part_, down_;
   Vector cos_sin_;
   double scale_;
@@ -401,14 +430,19 @@ std::map<std::string, Index> deepseek_parameter_sizes(const DeepSeekConfig& conf
       sizes[prefix + name + ".w2.weight"] = dim * ffn_dim;
     };
     sizes[prefix + "attention_norm.weight"] = dim;
-    sizes[prefix + "attention.wqkv_a.weight"] = (q_part + config.kv_lora_rank + config.rope_dim) * dim;
+    if (config.kv_heads > 0) {
+      sizes[prefix + "attention.wqkv.weight"] = (config.heads + 2 * config.kv_heads) * config.rope_dim * dim;
+      sizes[prefix + "attention.qk_norm.weight"] = 2 * config.rope_dim;
+    } else {
+      sizes[prefix + "attention.wqkv_a.weight"] = (q_part + config.kv_lora_rank + config.rope_dim) * dim;
+      sizes[prefix + "attention.kv_norm.weight"] = config.kv_lora_rank;
+      sizes[prefix + "attention.wkv_b.weight"] =
+          config.heads * (config.nope_dim + config.value_dim) * config.kv_lora_rank;
+    }
     if (config.q_lora_rank > 0) {
       sizes[prefix + "attention.q_norm.weight"] = config.q_lora_rank;
       sizes[prefix + "attention.wq_b.weight"] = q_cols * config.q_lora_rank;
     }
-    sizes[prefix + "attention.kv_norm.weight"] = config.kv_lora_rank;
-    sizes[prefix + "attention.wkv_b.weight"] =
-        config.heads * (config.nope_dim + config.value_dim) * config.kv_lora_rank;
     sizes[prefix + "attention.wo.weight"] = dim * config.heads * config.value_dim;
     sizes[prefix + "ffn_norm.weight"] = dim;
     if (dense) return network("feed_forward", config.ffn_dim);

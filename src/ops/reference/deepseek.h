@@ -1,5 +1,6 @@
-// A whole small DeepSeek-V3 in double precision: forward, loss and backward over plain vectors, written after the paper
-// (DeepSeek-AI, "DeepSeek-V3 technical report", 2024) and slow on purpose.
+// A whole small DeepSeek-V3, or Qwen3 with a mixture of experts, in double precision: forward, loss and backward over
+// plain vectors, written after the papers (DeepSeek-AI, "DeepSeek-V3 technical report", 2024; Qwen Team, "Qwen3
+// technical report", 2025) and slow on purpose.
 #pragma once
 
 #include <optional>
@@ -22,6 +23,7 @@ struct DeepSeekConfig {
   double norm_eps;
   double rope_theta;
   std::optional<YarnScaling> yarn;
+  Index kv_heads = 0;  // not 0: grouped-query attention with normed heads of rope_dim, values of as many, no latents
 };
 
 /// Tensors by name:
@@ -34,6 +36,8 @@ struct DeepSeekConfig {
 ///   experts moe.shared_experts.w13.weight, moe.shared_experts.w2.weight, as of one that is so many times as wide; and
 ///   in each mtp.K: hnorm.weight [D], enorm.weight [D], proj_stream.weight [D, D], proj_token.weight [D, D], and a
 ///   block that has the parameters of a layer, mtp.K.block.
+/// With kv_heads a layer's attention has, before wo, attention.wqkv.weight [(H + 2 KV) rope, D] and
+/// attention.qk_norm.weight [2, rope] instead.
 /// Here with their numbers of elements.
 [[nodiscard]] std::map<std::string, Index> deepseek_parameter_sizes(const DeepSeekConfig& config);
 

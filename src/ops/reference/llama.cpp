@@ -9,6 +9,7 @@
 #include "ops/reference/embedding.h"
 #include "ops/reference/feed_forward.h"
 #include "ops/reference/gemm.h"
+#include "ops/reference/head_norm.h"
 #include "ops/reference/loss.h"
 #include "ops/reference/norm.h"
 
@@ -19,7 +20,8 @@ namespace {
 struct Block {
   Vector input;            // [T, D]: the residual stream before attention
   RmsNorm attention_norm;  // of `input`
-  Vector qkv;              // [T, (H + 2 KV) hd], rotated
+  Vector projected;        // [T, (H + 2 KV) hd]: queries, keys and values as they are made
+  Vector qkv;              // [T, (H + 2 KV) hd], normed where heads are, rotated
   Softmax softmax;         // [B, H, S, S]
   Vector attended;         // [T, H hd]
   Vector middle;           // [T, D]: the residual stream after attention
@@ -36,6 +38,7 @@ class Llama {
         batch_(batch),
         rows_(batch.batch * batch.seq_len),
         attention_{batch.batch, batch.seq_len, config.heads, config.kv_heads, config.head_dim},
+        heads_{rows_, batch.seq_len, config.heads, config.kv_heads, config.head_dim},
         rope_{rows_, attention_.qkv_cols(), config.heads + config.kv_heads, config.head_dim, batch.seq_len, 0},
         cos_sin_(widen(rope_table(batch.seq_len, config.head_dim, config.rope_theta, config.rope_scaling))),
         scale_(1 / std::sqrt(static_cast<double>(config.head_dim))) {}
@@ -66,9 +69,9 @@ class Llama {
     block.input = stream;
     block.attention_norm =
         rmsnorm_forward(block.input, weight(prefix + "attention_norm.weight"), rows_, dim, config_.norm_eps);
-    const Vector qkv =
+    block.projected =
         gemm(block.attention_norm.y, weight(prefix + "attention.wqkv.weight"), rows_, attention_.qkv_cols(), dim);
-    block.qkv = rope(qkv, cos_sin_, rope_, false);
+    block.qkv = rope(normed_heads(prefix, block.projected), cos_sin_, rope_, false);
     block.softmax = attention_softmax(block.qkv, attention_, scale_);
     block.attended = attention_forward(block.qkv, block.softmax, attention_);
     block.middle = sum_of(
@@ -94,12 +97,25 @@ class Llama {
         sum_of(dout, norm_backward_of(prefix + "ffn_norm.weight", dffn_normed, block.middle, block.ffn_norm));
     const Vector dattended =
         linear_backward_of(prefix + "attention.wo.weight", dmiddle, block.attended, attention_.out_cols(), dim);
-    const Vector dqkv =
-        rope(attention_backward(block.qkv, block.softmax, dattended, attention_, scale_), cos_sin_, rope_, true);
+    const Vector drotated = attention_backward(block.qkv, block.softmax, dattended, attention_, scale_);
+    const Vector dqkv = normed_heads_backward(prefix, rope(drotated, cos_sin_, rope_, true), block.projected);
     const Vector dnormed =
         linear_backward_of(prefix + "attention.wqkv.weight", dqkv, block.attention_norm.y, dim, attention_.qkv_cols());
     return sum_of(dmiddle,
                   norm_backward_of(prefix + "attention_norm.weight", dnormed, block.input, block.attention_norm));
+  }
+
+  [[nodiscard]] Vector normed_heads(const std::string& prefix, const Vector& projected) const {
+    if (!config_.qk_norm) return projected;
+    return head_norm_forward(projected, weight(prefix + "attention.qk_norm.weight"), heads_, config_.norm_eps);
+  }
+
+  Vector normed_heads_backward(const std::string& prefix, const Vector& dnormed, View projected) {
+    if (!config_.qk_norm) return dnormed;
+    const std::string name = prefix + "attention.qk_norm.weight";
+    HeadNormGradients gradients = head_norm_backward(dnormed, projected, weight(name), heads_, config_.norm_eps);
+    accumulate(name, gradients.dweights);
+    return std::move(gradients.dx);
   }
 
   /// Sets the mean loss of the logits. Returns its gradient.
@@ -138,6 +154,7 @@ class Llama {
   const LlamaBatch& batch_;
   Index rows_;
   AttentionShape attention_;
+  HeadNormShape heads_;
   RopeShape rope_;
   Vector cos_sin_;
   double scale_;
@@ -153,6 +170,7 @@ std::map<std::string, Index> llama_parameter_sizes(const LlamaConfig& config) {
     const std::string prefix = fmt::format("layers.{}.", layer);
     sizes[prefix + "attention_norm.weight"] = config.dim;
     sizes[prefix + "attention.wqkv.weight"] = (config.heads + 2 * config.kv_heads) * config.head_dim * config.dim;
+    if (config.qk_norm) sizes[prefix + "attention.qk_norm.weight"] = 2 * config.head_dim;
     sizes[prefix + "attention.wo.weight"] = config.dim * config.heads * config.head_dim;
     sizes[prefix + "ffn_norm.weight"] = config.dim;
     sizes[prefix + "feed_forward.w13.weight"] = 2 * config.ffn_dim * config.dim;

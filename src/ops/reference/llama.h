@@ -1,5 +1,6 @@
-// A whole small Llama 3 in double precision: forward, loss and backward over plain vectors, written after the paper
-// (Grattafiori et al., "The Llama 3 herd of models", 2024) and slow on purpose.
+// A whole small Llama 3, or dense Qwen3, in double precision: forward, loss and backward over plain vectors, written
+// after the paper (Grattafiori et al., "The Llama 3 herd of models", 2024; Qwen Team, "Qwen3 technical report", 2025)
+// and slow on purpose.
 #pragma once
 
 #include <map>
@@ -17,14 +18,15 @@ struct LlamaConfig {
   double norm_eps;
   double rope_theta;
   std::optional<RopeScaling> rope_scaling;
-  bool tied;  ///< the head is the embedding table
+  bool tied;             ///< the head is the embedding table
+  bool qk_norm = false;  ///< query and key heads are normed before they are rotated
 };
 
 /// Tensors by name:
 ///   tok_embeddings.weight [V, D]; norm.weight [D]; output.weight [V, D], absent when tied; and in each layers.N:
 ///   attention_norm.weight [D]; attention.wqkv.weight [(H + 2 KV) hd, D]: query, key, value rows;
-///   attention.wo.weight [D, H hd]; ffn_norm.weight [D]; feed_forward.w13.weight [2F, D]: gate, up rows;
-///   feed_forward.w2.weight [D, F].
+///   attention.qk_norm.weight [2, hd], of queries and of keys, with qk_norm; attention.wo.weight [D, H hd];
+///   ffn_norm.weight [D]; feed_forward.w13.weight [2F, D]: gate, up rows; feed_forward.w2.weight [D, F].
 using Parameters = std::map<std::string, Vector>;
 
 /// Every parameter of the model with its number of elements.

@@ -12,6 +12,7 @@
 #include "ops/selftest/checks/feed_forward_checks.h"
 #include "ops/selftest/checks/gemm_checks.h"
 #include "ops/selftest/checks/grouped_product_checks.h"
+#include "ops/selftest/checks/head_norm_checks.h"
 #include "ops/selftest/checks/loss_checks.h"
 #include "ops/selftest/checks/moe_cast_checks.h"
 #include "ops/selftest/checks/moe_routing_checks.h"

@@ -58,6 +58,9 @@ void widen_to_f32(const bf16* x, float* out, Index begin, Index end);
 void epilogue(const RowKernels::Epilogue& tile);
 
 void rope(const Rope& op, Index begin, Index end, std::uint16_t* column_maxima);
+void head_norm_rope(const HeadNormRope& op, Index begin, Index end);
+void head_norm_rope_backward(const HeadNormRopeBackward& op, Index begin, Index end, float* partial,
+                             std::uint16_t* column_maxima);
 float softmax_row(const float* scores, Index keys, Index padded, float scale, bf16* probabilities);
 void softmax_backward_row(const float* scores, const float* dp, Index keys, Index padded, float scale, float lse,
                           float delta, bf16* probabilities, bf16* ds);

@@ -44,6 +44,8 @@ const RowKernels kernels{
     .softmax_backward_row = softmax_backward_row,
     .dot = dot,
     .attention_decode = attention_decode,
+    .head_norm_rope = head_norm_rope,
+    .head_norm_rope_backward = head_norm_rope_backward,
 };
 
 }  // namespace octet::ops::cpu::OCTET_ISA
