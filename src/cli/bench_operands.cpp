@@ -166,7 +166,7 @@ void Operands::bind(ops::AttentionForward& op) {
 }
 
 void Operands::bind(ops::AttentionBackward& op) {
-  ops::AttentionForward forward{nullptr, nullptr, nullptr, op.shape, op.scale};
+  ops::AttentionForward forward{nullptr, nullptr, nullptr, op.shape, op.scale, op.documents};
   bind(forward);
   backend_.run(forward, workspace(forward));
   op.qkv = forward.qkv;

@@ -76,11 +76,13 @@ struct Further {
   Vector dlogits;
 };
 
-/// Each sequence's tokens one to the left, `last` at its end.
-std::vector<std::int32_t> shifted(const std::vector<std::int32_t>& tokens, Index seq_len, std::int32_t last) {
-  std::vector<std::int32_t> result;
-  for (Index i = 0; i < std::ssize(tokens); ++i) {
-    result.push_back((i + 1) % seq_len == 0 ? last : tokens[i + 1]);
+/// Of `tokens`, which lie as those of `batch` do: each document's one to the left, `last` at its end.
+std::vector<std::int32_t> shifted(const std::vector<std::int32_t>& tokens, const LlamaBatch& batch, std::int32_t last) {
+  std::vector<std::int32_t> result(tokens.size(), last);
+  for (Index i = 0; i + 1 < std::ssize(tokens); ++i) {
+    const Index next = (i + 1) % batch.seq_len;
+    const Index first = batch.document_start.empty() ? 0 : batch.document_start[i + 1];
+    if (next != first) result[i] = tokens[i + 1];
   }
   return result;
 }
@@ -155,8 +157,8 @@ class DeepSeek {
     for (Index depth = 0; depth < config_.mtp_depth; ++depth) {
       const std::string prefix = fmt::format("mtp.{}.", depth);
       Further& further = all.emplace_back();
-      further.tokens = shifted(*tokens, batch_.seq_len, 0);
-      further.targets = shifted(*targets, batch_.seq_len, -1);
+      further.tokens = shifted(*tokens, batch_, 0);
+      further.targets = shifted(*targets, batch_, -1);
       further.stream = *read;
       further.embedded = embedding_forward(further.tokens, weight("tok_embeddings.weight"), config_.dim);
       further.stream_norm = norm_of(prefix + "hnorm.weight", further.stream, config_.dim);
@@ -194,7 +196,7 @@ class DeepSeek {
         gemm(block.kv_norm.y, weight(prefix + "wkv_b.weight"), rows_, shape.kv_cols(), config_.kv_lora_rank);
     const Vector k_rope = columns_of(block.down, down_, q_part_ + config_.kv_lora_rank, config_.rope_dim);
     block.qkv = mla_assemble(q, kv, k_rope, cos_sin_, shape);
-    block.softmax = attention_softmax(block.qkv, attention_, scale_);
+    block.softmax = attention_softmax(block.qkv, attention_, scale_, batch_.document_start);
     block.attended = attention_forward(block.qkv, block.softmax, attention_);
     return gemm(block.attended, weight(prefix + "wo.weight"), rows_, config_.dim, attention_.out_cols());
   }
