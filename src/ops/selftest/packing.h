@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/reference/vectors.h"
+#include "ops/selftest/inputs.h"
 
 namespace octet::ops::selftest {
 
