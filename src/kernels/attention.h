@@ -57,7 +57,9 @@ class SeenKeys {
   /// The first key of a query, which may lie behind the sequence.
   OCTET_DEVICE int first_of(int query) const {
     if (starts_ == nullptr) return 0;
-    return starts_[query < seq_len_ ? query : seq_len_ - 1];
+    const int first = starts_[query < seq_len_ ? query : seq_len_ - 1];
+    __builtin_assume(first >= 0);  // so that no loop over keys extends a sign where it counts from 0
+    return first;
   }
 
   /// The end of the queries that see a key: the end of its document. Starts never fall, so that halving finds it.

@@ -97,18 +97,20 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
   const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
   const int seq_len = sizes.seq_len;
   const int end_query = first_query + kOwnedRows < seq_len ? first_query + kOwnedRows : seq_len;
-  const bf16* keys_of_head = a.qkv + place.key(sizes);
-  const bf16* values_of_head = a.qkv + place.value(sizes);
   const SeenKeys seen(a.document_start, place, seq_len);
   const int begin_key = seen.first_of(first_query) / kKeys * kKeys;
   const int all_see_from = seen.first_of(end_query - 1);
+  // Of the tile in the loop: pointers that advance cost fewer instructions than products of row and stride.
+  const bf16* keys_here = a.qkv + place.key(sizes) + begin_key * sizes.qkv_stride;
+  const bf16* values_here = a.qkv + place.value(sizes) + begin_key * sizes.qkv_stride;
+  const Index next_tile = kKeys * sizes.qkv_stride;
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
   OwnedRows<HeadDim> queries{{shared}, {}};
   const SharedRows<HeadDim> keys{shared + OwnedRows<HeadDim>::kElements};
   const SharedRows<ValueDim> values{keys.first + SharedRows<HeadDim>::elements(kKeys)};
 
   queries.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
-  keys.template fetch<kKeys>(keys_of_head, sizes.qkv_stride, begin_key, seq_len, sizes.head_dim);
+  keys.template fetch<kKeys>(keys_here, sizes.qkv_stride, 0, seq_len - begin_key, sizes.head_dim);
   Tile out[ValueDim / 16];
   clear(out);
   RunningSoftmax softmax;
@@ -116,7 +118,7 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
     finish_copies();
     sync_block();  // keys are there, and the values before are used up
     typename SharedRows<ValueDim>::template Fetch<kKeys> new_values;
-    values.template begin_fetch<kKeys>(new_values, values_of_head, sizes.qkv_stride, key, seq_len, sizes.value_dim);
+    values.template begin_fetch<kKeys>(new_values, values_here, sizes.qkv_stride, 0, seq_len - key, sizes.value_dim);
     Tile scores[kKeys / 16];
     multiply_rows(scores, queries, keys);
     scale_scores(scores, sizes.scale * kLog2E);
@@ -132,9 +134,12 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
     finish_copies();
     sync_block();  // values are there, and the keys are used up
     const bool more = key + kKeys < end_query;
+    keys_here += next_tile;
+    values_here += next_tile;
     typename SharedRows<HeadDim>::template Fetch<kKeys> next_keys;
     if (more) {
-      keys.template begin_fetch<kKeys>(next_keys, keys_of_head, sizes.qkv_stride, key + kKeys, seq_len, sizes.head_dim);
+      keys.template begin_fetch<kKeys>(next_keys, keys_here, sizes.qkv_stride, 0, seq_len - key - kKeys,
+                                       sizes.head_dim);
     }
     LeftFactor probabilities[kKeys / 16];
 #pragma unroll
