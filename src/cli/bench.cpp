@@ -83,6 +83,7 @@ void add_gemm(CLI::App& bench) {
 
 struct AttentionCommand : Command {
   std::vector<std::int64_t> lengths;
+  std::int64_t document_length = 0;
 };
 
 void add_attention(CLI::App& bench) {
@@ -93,7 +94,13 @@ void add_attention(CLI::App& bench) {
       ->take_all()
       ->allow_extra_args(false)
       ->check(CLI::PositiveNumber);
-  added->callback([command] { print(bench_attention(command->device, command->lengths), command->json); });
+  added
+      ->add_option("--document", command->document_length,
+                   "Tokens of each document packed into a sequence (default one document each)")
+      ->check(CLI::PositiveNumber);
+  added->callback([command] {
+    print(bench_attention(command->device, command->lengths, command->document_length), command->json);
+  });
 }
 
 struct MoeCommand {

@@ -32,9 +32,11 @@ struct DeviceBenchOptions {
 [[nodiscard]] BenchReport bench_casts(const DeviceBenchOptions& options, std::int64_t rows, std::int64_t cols);
 
 /// Attention, forward and backward, at a configuration's heads and tokens in sequences of each of `lengths` (none: the
-/// configuration's): on a GPU by its library, with and without the same bits on each run, by own kernels, and by the
-/// CPU where that takes seconds; beside a square product in bf16. UserError as above.
-[[nodiscard]] BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector<std::int64_t>& lengths);
+/// configuration's), into which documents of `document_length` are packed (0: one each): on a GPU by its library, with
+/// and without the same bits on each run, by own kernels, and by the CPU where that takes seconds; beside a square
+/// product in bf16. UserError as above.
+[[nodiscard]] BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector<std::int64_t>& lengths,
+                                          std::int64_t document_length);
 
 /// The products of a training step at a configuration's shapes, in bf16 and FP8: on the CPU, unless a device is named,
 /// beside the best rate that oneDNN reaches; on a device with both accumulations, alone and added to, beside the best

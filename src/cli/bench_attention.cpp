@@ -34,6 +34,12 @@ std::vector<Contender> contenders_on(const std::string& device) {
           {"cpu", "cpu", {}, kSmallEnoughForCpu}};
 }
 
+/// What attention reads: sequences, and documents of equal length in each; of length 0, none.
+struct Sequences {
+  ops::AttentionShape shape;
+  std::int64_t document_length;
+};
+
 /// Flops a second of a square product in bf16, long enough to show what the device can do.
 double product_rate(OpTimer& timer, bool on_cpu) {
   const std::int64_t extent = on_cpu ? 1024 : 8192;
@@ -52,9 +58,11 @@ std::string computed_by(const Contender& contender, const ops::Backend& backend,
 
 template <typename Op>
 void add_row(BenchReport& report, OpTimer& timer, const Contender& contender, const ops::Backend& backend,
-             double ceiling, const ops::AttentionShape& shape) {
+             double ceiling, const Sequences& sequences) {
+  const ops::AttentionShape& shape = sequences.shape;
   Op op{};
   op.shape = shape;
+  op.documents.packed = sequences.document_length > 0;
   op.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim)));
   const TimedOp timed = timer.time(op);
   const std::string by = computed_by(contender, backend, op);
@@ -70,6 +78,7 @@ void add_row(BenchReport& report, OpTimer& timer, const Contender& contender, co
                                  {"kv_heads", shape.kv_heads},
                                  {"head_dim", shape.head_dim},
                                  {"value_dim", shape.value_dim},
+                                 {"document_length", sequences.document_length},
                                  {"places", timed.places},
                                  {"seconds", timed.seconds.median},
                                  {"fastest_seconds", timed.seconds.fastest},
@@ -79,13 +88,14 @@ void add_row(BenchReport& report, OpTimer& timer, const Contender& contender, co
 }
 
 void measure(BenchReport& report, const Contender& contender, const ops::Backend& backend,
-             const std::vector<ops::AttentionShape>& shapes) {
+             const std::vector<ops::AttentionShape>& shapes, std::int64_t document_length) {
   OpTimer timer(backend);
+  timer.set_document_length(document_length);
   const double ceiling = product_rate(timer, backend.device().host_memory());
   for (const ops::AttentionShape& shape : shapes) {
     if (shape.causal_flops(shape.head_dim + shape.value_dim) > contender.most_flops) continue;
-    add_row<ops::AttentionForward>(report, timer, contender, backend, ceiling, shape);
-    add_row<ops::AttentionBackward>(report, timer, contender, backend, ceiling, shape);
+    add_row<ops::AttentionForward>(report, timer, contender, backend, ceiling, {shape, document_length});
+    add_row<ops::AttentionBackward>(report, timer, contender, backend, ceiling, {shape, document_length});
   }
   // After the runs: it then says what the library refused.
   report.json["contenders"].push_back(
@@ -106,17 +116,21 @@ std::vector<ops::AttentionShape> shapes_of(const Config& config, std::vector<std
 
 }  // namespace
 
-BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector<std::int64_t>& lengths) {
+BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector<std::int64_t>& lengths,
+                            std::int64_t document_length) {
   DeviceBench bench = open_bench(options);
   BenchReport report = bench.begin_report();
   const Config& config = bench.config;
   const auto shapes = shapes_of(config, lengths);
   bench.backend.reset();  // a contender at a time
   report.table += fmt::format(
-      "{} query heads, {} key heads of {} elements; causal: half of the scores count; beside a square product in bf16\n"
+      "{} query heads, {} key heads of {} elements; causal: half of the scores count{}; beside a square product in "
+      "bf16\n"
       "{:<23} {:<19} {:>6} {:>8} {:>11} {:>9} {:>10}\n",
-      config.model.n_heads, config.model.kv_heads(), config.model.head_dim(), "by", "op", "batch", "seq_len", "us",
-      "TFLOP/s", "of product");
+      config.model.n_heads, config.model.kv_heads(), config.model.head_dim(),
+      document_length > 0 ? fmt::format(", also those between documents of {}, which are not computed", document_length)
+                          : "",
+      "by", "op", "batch", "seq_len", "us", "TFLOP/s", "of product");
   report.json["rows"] = nlohmann::ordered_json::array();
   report.json["contenders"] = nlohmann::ordered_json::array();
   for (const Contender& contender : contenders_on(config.runtime.device)) {
@@ -128,7 +142,7 @@ BenchReport bench_attention(const DeviceBenchOptions& options, const std::vector
       report.json["contenders"].push_back({{"by", contender.name}, {"left_out", error.what()}});
       continue;
     }
-    measure(report, contender, *backend, shapes);
+    measure(report, contender, *backend, shapes, document_length);
   }
   return report;
 }

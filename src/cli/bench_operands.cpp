@@ -159,19 +159,31 @@ void Operands::bind(ops::Rope& op) {
   bind(op.columns, op.row_stride);
 }
 
+void Operands::bind(ops::Documents& documents, const ops::AttentionShape& shape) {
+  if (!documents.packed) return;
+  std::vector<std::int32_t> starts;
+  for (Index token = 0; token < shape.rows(); ++token) {
+    const Index position = token % shape.seq_len;
+    starts.push_back(static_cast<std::int32_t>(position - position % document_length_));
+  }
+  documents.start = upload<std::int32_t>(starts);
+}
+
 void Operands::bind(ops::AttentionForward& op) {
   op.qkv = random<bf16>(op.shape.rows() * op.shape.qkv_cols());
   op.out = room<bf16>(op.shape.rows() * op.shape.out_cols());
   op.lse = room<float>(op.shape.rows() * op.shape.heads);
+  bind(op.documents, op.shape);
 }
 
 void Operands::bind(ops::AttentionBackward& op) {
-  ops::AttentionForward forward{nullptr, nullptr, nullptr, op.shape, op.scale};
+  ops::AttentionForward forward{nullptr, nullptr, nullptr, op.shape, op.scale, op.documents};
   bind(forward);
   backend_.run(forward, workspace(forward));
   op.qkv = forward.qkv;
   op.out = forward.out;
   op.lse = forward.lse;
+  op.documents = forward.documents;
   op.dout = random<bf16>(op.shape.rows() * op.shape.out_cols());
   op.dqkv = room<bf16>(op.shape.rows() * op.shape.qkv_cols());
 }

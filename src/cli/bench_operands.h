@@ -21,6 +21,9 @@ class Operands {
   /// `backend` must outlive the operands.
   explicit Operands(const ops::Backend& backend) : backend_(backend) {}
 
+  /// Tokens of each document, where an op wants packed ones.
+  void set_document_length(Index length) { document_length_ = length; }
+
   /// Sets the pointers of an op whose sizes and wishes are set.
   void bind(ops::EmbeddingForward& op);
   void bind(ops::EmbeddingBackward& op);
@@ -70,6 +73,7 @@ class Operands {
   void clear() { blocks_.clear(); }
 
  private:
+  void bind(ops::Documents& documents, const ops::AttentionShape& shape);
   void bind(ops::RowCodes& codes, Index rows, Index cols);
   void bind(ops::ColumnMaxima& columns, Index cols);
   void bind(ops::ColumnCodes& codes, const ops::ColumnMaxima& maxima, Index rows, Index cols);
@@ -81,6 +85,7 @@ class Operands {
   [[nodiscard]] std::int32_t* tokens(Index count, Index vocab);
 
   const ops::Backend& backend_;
+  Index document_length_ = 1;
   std::vector<std::shared_ptr<std::byte>> blocks_;
   /// What random operands are copied from, again and again: the host makes numbers slowly.
   std::map<std::pair<std::size_t, Sign>, std::shared_ptr<std::byte>> sources_;  // by the size of an element

@@ -26,6 +26,9 @@ class OpTimer {
   explicit OpTimer(const ops::Backend& backend)
       : backend_(backend), operands_(backend), cache_bytes_(static_cast<double>(backend.device().cache_bytes())) {}
 
+  /// Tokens of each document, where an op wants packed ones.
+  void set_document_length(std::int64_t length) { operands_.set_document_length(length); }
+
   /// Of an op whose sizes and wishes are set; its pointers are not read.
   template <typename Op>
   [[nodiscard]] TimedOp time(const Op& op) {

@@ -60,12 +60,13 @@ StepOps ops_of_step(const Config& config, const ops::Backend& backend) {
   SlabStorage storage = slab_storage(config, true);
   storage.gradient_life = GradientLife::run;
   model->allocate(memory, storage);
-  const Batch batch{{config.training.batch_size, config.training.seq_len}, nullptr, nullptr};
+  const bool packed = config.data.boundaries == Config::Boundaries::attention;
+  const Batch batch{{config.training.batch_size, config.training.seq_len, {.packed = packed}}, nullptr, nullptr};
   const std::int64_t rows = config.training.batch_size;
   const Buffer tokens = memory.allocate("tokens", DType::i32, rows * config.training.accumulate,
                                         config.training.seq_len, MemoryClass::workspace);
   for (std::int64_t i = 0; i < config.training.accumulate; ++i) {
-    for (int inputs_and_targets = 0; i > 0 && inputs_and_targets < 2; ++inputs_and_targets) {
+    for (int brought = packed ? 3 : 2; i > 0 && brought > 0; --brought) {  // inputs, targets, where documents begin
       bring_tokens(run, tokens.tensor(), i, rows);
     }
     const ProgramScope program(memory, fmt::format("micro-batch {}", i));  // a plan runs no program twice

@@ -151,19 +151,21 @@ struct AttentionSizes {
 };
 
 struct AttentionForward {
-  const bf16* qkv;  // [B S, qkv_stride]
-  bf16* out;        // [B S, out_stride]
-  float* lse;       // [B, H, S]
+  const bf16* qkv;                     // [B S, qkv_stride]
+  bf16* out;                           // [B S, out_stride]
+  float* lse;                          // [B, H, S]
+  const std::int32_t* document_start;  // [B S], optional: the first key that each query sees
   AttentionSizes sizes;
 };
 
 struct AttentionBackward {
-  const bf16* qkv;   // [B S, qkv_stride]
-  const bf16* out;   // [B S, out_stride]
-  const bf16* dout;  // [B S, out_stride]
-  const float* lse;  // [B, H, S]
-  float* delta;      // [B, H, S]: the sum of out * dout over each head
-  bf16* dqkv;        // [B S, qkv_stride]
+  const bf16* qkv;                     // [B S, qkv_stride]
+  const bf16* out;                     // [B S, out_stride]
+  const bf16* dout;                    // [B S, out_stride]
+  const float* lse;                    // [B, H, S]
+  float* delta;                        // [B, H, S]: the sum of out * dout over each head
+  bf16* dqkv;                          // [B S, qkv_stride]
+  const std::int32_t* document_start;  // [B S], optional
   AttentionSizes sizes;
   bool aligned;  // heads of out and dout start at multiples of 16 bytes
 };
@@ -418,8 +420,9 @@ struct Add {
 
 /// Each token's successor in its sequence, `last` after the last.
 struct ShiftTokens {
-  const std::int32_t* tokens;  // [rows]
-  std::int32_t* shifted;       // [rows]
+  const std::int32_t* tokens;          // [rows]
+  const std::int32_t* document_start;  // [rows], optional
+  std::int32_t* shifted;               // [rows]
   std::int64_t rows, seq_len;
   std::int32_t last;
 };

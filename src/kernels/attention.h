@@ -48,9 +48,68 @@ struct HeadPlace {
   }
 };
 
+/// Which keys a sequence's queries see, as far as documents are concerned: without any, all.
+class SeenKeys {
+ public:
+  OCTET_DEVICE SeenKeys(const std::int32_t* document_start, const HeadPlace& place, int seq_len)
+      : starts_(document_start == nullptr ? nullptr : document_start + place.first_token), seq_len_(seq_len) {}
+
+  /// The first key of a query, which may lie behind the sequence.
+  OCTET_DEVICE int first_of(int query) const {
+    if (starts_ == nullptr) return 0;
+    const int first = starts_[query < seq_len_ ? query : seq_len_ - 1];
+    __builtin_assume(first >= 0);  // so that no loop over keys extends a sign where it counts from 0
+    return first;
+  }
+
+  /// The end of the queries that see a key: the end of its document. Starts never fall, so that halving finds it.
+  OCTET_DEVICE int end_of_queries(int key) const {
+    if (starts_ == nullptr) return seq_len_;
+    int sees = key;  // the last that is known to
+    int end = seq_len_;
+    while (sees + 1 < end) {
+      const int middle = (sees + end) / 2;
+      if (starts_[middle] > key) {
+        end = middle;
+      } else {
+        sees = middle;
+      }
+    }
+    return end;
+  }
+
+ private:
+  const std::int32_t* starts_;
+  int seq_len_;
+};
+
 OCTET_DEVICE int warp_index() {
   return thread_index() / kWarpSize;
 }
+
+/// The keys that a thread's rows of a tile see, where rows are the warp's queries.
+class SeenOfRows {
+ public:
+  /// `first_query` is the block's.
+  OCTET_DEVICE SeenOfRows(const SeenKeys& seen, int first_query) {
+#pragma unroll
+    for (int of = 0; of < Tile::kRows; ++of) {
+      const int query = first_query + 16 * warp_index() + Tile::row(of);
+      first_[of] = seen.first_of(query);
+      last_[of] = static_cast<unsigned>(query - first_[of]);
+    }
+  }
+
+  /// Whether a key counts for the row of element i: those before the first one are the largest unsigned numbers.
+  OCTET_DEVICE bool counts(int i, int key) const {
+    const int of = Tile::row_of(i);
+    return static_cast<unsigned>(key - first_[of]) <= last_[of];
+  }
+
+ private:
+  int first_[Tile::kRows];
+  unsigned last_[Tile::kRows];  // from the first one on
+};
 
 /// Rows of at most Dim elements in shared memory.
 template <int Dim>

@@ -135,8 +135,13 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
   const int sequence = block_index() / blocks / sizes.kv_heads;
   const int first_head = block_index() / blocks % sizes.kv_heads * group;
   const int part = block_index_y();
-  const int stream = (seq_len - first_key + kRows - 1) / kRows;  // fetches a head, from the first query that sees a key
   const HeadPlace place(sizes, sequence, first_head);
+  const SeenKeys seen(a.document_start, place, seq_len);
+  const int last_key = (first_key + kOwnedRows < seq_len ? first_key + kOwnedRows : seq_len) - 1;
+  const int end_query = seen.end_of_queries(last_key);
+  const int end_of_all = seen.end_of_queries(first_key);  // the queries before it see as far back as that
+  const int stream =
+      (end_query - first_key + kRows - 1) / kRows;  // fetches a head, from the first query that sees a key
 
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
   OwnedPair<HeadDim, ValueDim> owned(shared);
@@ -198,6 +203,12 @@ OCTET_DEVICE void attention_backward_keys(const AttentionBackward& a) {
         return key <= query && query < seq_len;
       });
     }
+    if (first_query + kRows > end_of_all) {
+      drop_factors(scores, dp, [&](int n, int i) {
+        const int key = first_key + 16 * warp_index() + Tile::row(Tile::row_of(i));
+        return seen.first_of(first_query + 16 * n + Tile::col(i)) <= key;
+      });
+    }
     LeftFactor factors[kTiles];
     as_left(factors, scores);
     add_weighted_rows(dv, factors, now.second, part * (kValueCols / 16));
@@ -231,6 +242,9 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
   const int first_query = (blocks - 1 - block_index() % blocks) * kOwnedRows;
   const int end_query = first_query + kOwnedRows < seq_len ? first_query + kOwnedRows : seq_len;
   const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
+  const SeenKeys seen(a.document_start, place, seq_len);
+  const int first_step = seen.first_of(first_query) / kRows;
+  const int all_see_from = seen.first_of(end_query - 1);
 
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
   OwnedPair<HeadDim, ValueDim> owned(shared);
@@ -248,8 +262,8 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
   const auto end_fetch = [&](int step) { streamed(step).template end_fetch<kRows>(next); };
   owned.first.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
   owned.second.fetch(a.dout + place.out(sizes), sizes.out_stride, first_query, seq_len, sizes.value_dim);
-  begin_fetch(0);
-  end_fetch(0);
+  begin_fetch(first_step);
+  end_fetch(first_step);
   Statistics of_rows[Tile::kRows];
 #pragma unroll
   for (int of = 0; of < Tile::kRows; ++of) {
@@ -261,7 +275,7 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
   Tile dq[HeadDim / 16];
   clear(dq);
   const int steps = (end_query + kRows - 1) / kRows;
-  for (int step = 0; step < steps; ++step) {
+  for (int step = first_step; step < steps; ++step) {
     finish_copies();
     sync_block();  // this step's rows are there, and those of the step before are used up
     if (step + 1 < steps) begin_fetch(step + 1);
@@ -271,11 +285,10 @@ OCTET_DEVICE void attention_backward_queries(const AttentionBackward& a) {
     multiply_rows(scores, owned.first, now.first);
     multiply_rows(dp, owned.second, now.second);
     make_factors(scores, dp, sizes.scale * kLog2E, [&](int, int i) { return of_rows[Tile::row_of(i)]; });
-    if ((step + 1) * kRows > first_query) {
-      drop_factors(scores, dp, [&](int n, int i) {
-        const int key = step * kRows + 16 * n + Tile::col(i);
-        return key <= first_query + 16 * warp_index() + Tile::row(Tile::row_of(i));
-      });
+    if ((step + 1) * kRows > first_query || step * kRows < all_see_from) {
+      const SeenOfRows seen_of_rows(seen, first_query);
+      drop_factors(scores, dp,
+                   [&](int n, int i) { return seen_of_rows.counts(i, step * kRows + 16 * n + Tile::col(i)); });
     }
     LeftFactor factors[kTiles];
     as_left(factors, dp);

@@ -5,6 +5,10 @@
 namespace octet::kernels {
 namespace {
 
+/// What every score is above that counts: minus infinity would turn into NaN where a query's first tiles lie before its
+/// document.
+constexpr float kLeastFinite = -3.402823466e38F;
+
 /// What a thread knows of the softmax of its rows, in powers of two.
 struct RunningSoftmax {
   float largest[Tile::kRows];
@@ -13,7 +17,7 @@ struct RunningSoftmax {
   OCTET_DEVICE RunningSoftmax() {
 #pragma unroll
     for (int of = 0; of < Tile::kRows; ++of) {
-      largest[of] = -INFINITY;
+      largest[of] = kLeastFinite;
       total[of] = 0;
     }
   }
@@ -71,14 +75,14 @@ OCTET_DEVICE void scale_scores(Tile (&scores)[N], float factor) {
   }
 }
 
-/// Keys behind the query do not count. The tiles' first key lies `ahead` of the block's first query, or behind it.
+/// Keys behind the query, or before its document, do not count. The tiles' first key is `key`.
 template <int N>
-OCTET_DEVICE void mask_diagonal(Tile (&scores)[N], int ahead) {
+OCTET_DEVICE void mask_scores(Tile (&scores)[N], const SeenOfRows& seen, int key) {
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll
     for (int i = 0; i < Tile::kElements; ++i) {
-      if (ahead + 16 * n + Tile::col(i) > 16 * warp_index() + Tile::row(Tile::row_of(i))) scores[n].x[i] = -INFINITY;
+      if (!seen.counts(i, key + 16 * n + Tile::col(i))) scores[n].x[i] = -INFINITY;
     }
   }
 }
@@ -93,27 +97,32 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
   const HeadPlace place(sizes, block_index() / blocks / sizes.heads, block_index() / blocks % sizes.heads);
   const int seq_len = sizes.seq_len;
   const int end_query = first_query + kOwnedRows < seq_len ? first_query + kOwnedRows : seq_len;
-  const bf16* keys_of_head = a.qkv + place.key(sizes);
-  const bf16* values_of_head = a.qkv + place.value(sizes);
+  const SeenKeys seen(a.document_start, place, seq_len);
+  const int begin_key = seen.first_of(first_query) / kKeys * kKeys;
+  const int all_see_from = seen.first_of(end_query - 1);
+  // Of the tile in the loop: pointers that advance cost fewer instructions than products of row and stride.
+  const bf16* keys_here = a.qkv + place.key(sizes) + begin_key * sizes.qkv_stride;
+  const bf16* values_here = a.qkv + place.value(sizes) + begin_key * sizes.qkv_stride;
+  const Index next_tile = kKeys * sizes.qkv_stride;
   auto* shared = reinterpret_cast<bf16*>(dynamic_shared());
   OwnedRows<HeadDim> queries{{shared}, {}};
   const SharedRows<HeadDim> keys{shared + OwnedRows<HeadDim>::kElements};
   const SharedRows<ValueDim> values{keys.first + SharedRows<HeadDim>::elements(kKeys)};
 
   queries.fetch(a.qkv + place.query(sizes), sizes.qkv_stride, first_query, seq_len, sizes.head_dim);
-  keys.template fetch<kKeys>(keys_of_head, sizes.qkv_stride, 0, seq_len, sizes.head_dim);
+  keys.template fetch<kKeys>(keys_here, sizes.qkv_stride, 0, seq_len - begin_key, sizes.head_dim);
   Tile out[ValueDim / 16];
   clear(out);
   RunningSoftmax softmax;
-  for (int key = 0; key < end_query; key += kKeys) {
+  for (int key = begin_key; key < end_query; key += kKeys) {
     finish_copies();
     sync_block();  // keys are there, and the values before are used up
     typename SharedRows<ValueDim>::template Fetch<kKeys> new_values;
-    values.template begin_fetch<kKeys>(new_values, values_of_head, sizes.qkv_stride, key, seq_len, sizes.value_dim);
+    values.template begin_fetch<kKeys>(new_values, values_here, sizes.qkv_stride, 0, seq_len - key, sizes.value_dim);
     Tile scores[kKeys / 16];
     multiply_rows(scores, queries, keys);
     scale_scores(scores, sizes.scale * kLog2E);
-    if (key + kKeys > first_query) mask_diagonal(scores, key - first_query);
+    if (key + kKeys > first_query || key < all_see_from) mask_scores(scores, SeenOfRows(seen, first_query), key);
     float shrink[Tile::kRows];
     softmax.add(scores, shrink);
 #pragma unroll
@@ -125,9 +134,12 @@ OCTET_DEVICE void attention_forward(const AttentionForward& a) {
     finish_copies();
     sync_block();  // values are there, and the keys are used up
     const bool more = key + kKeys < end_query;
+    keys_here += next_tile;
+    values_here += next_tile;
     typename SharedRows<HeadDim>::template Fetch<kKeys> next_keys;
     if (more) {
-      keys.template begin_fetch<kKeys>(next_keys, keys_of_head, sizes.qkv_stride, key + kKeys, seq_len, sizes.head_dim);
+      keys.template begin_fetch<kKeys>(next_keys, keys_here, sizes.qkv_stride, 0, seq_len - key - kKeys,
+                                       sizes.head_dim);
     }
     LeftFactor probabilities[kKeys / 16];
 #pragma unroll

@@ -75,12 +75,13 @@ OCTET_DEVICE void attention_forward_plain(const AttentionForward& a) {
   if (item.sequence >= sizes.batch) return;
   const int query = item.row;
   const HeadPlace place(sizes, item.sequence, item.head);
+  const SeenKeys seen(a.document_start, place, sizes.seq_len);
   const int dim = sizes.head_dim;
   const WarpRow q = WarpRow::load(a.qkv + place.query(sizes) + query * sizes.qkv_stride, dim);
   WarpRow sum;
   float largest = -INFINITY;
   float total = 0;
-  for (int key = 0; key <= query; ++key) {
+  for (int key = seen.first_of(query); key <= query; ++key) {
     const Index at = key * sizes.qkv_stride;
     const float score = sizes.scale * dot(q, WarpRow::load(a.qkv + place.key(sizes) + at, dim));
     const float next = fmaxf(largest, score);
@@ -101,13 +102,14 @@ OCTET_DEVICE void attention_backward_queries_plain(const AttentionBackward& a) {
   if (item.sequence >= sizes.batch) return;
   const int query = item.row;
   const HeadPlace place(sizes, item.sequence, item.head);
+  const SeenKeys seen(a.document_start, place, sizes.seq_len);
   const int dim = sizes.head_dim;
   const WarpRow q = WarpRow::load(a.qkv + place.query(sizes) + query * sizes.qkv_stride, dim);
   const WarpRow dout = WarpRow::load(a.dout + place.out(sizes) + query * sizes.out_stride, sizes.value_dim);
   const float lse = a.lse[item.index];
   const float delta = a.delta[item.index];
   WarpRow dq;
-  for (int key = 0; key <= query; ++key) {
+  for (int key = seen.first_of(query); key <= query; ++key) {
     const Index at = key * sizes.qkv_stride;
     const WarpRow k = WarpRow::load(a.qkv + place.key(sizes) + at, dim);
     const float p = expf(sizes.scale * dot(q, k) - lse);
@@ -126,6 +128,7 @@ OCTET_DEVICE void attention_backward_keys_plain(const AttentionBackward& a) {
   const int first_head = item.head * group;
   const int dim = sizes.head_dim;
   const HeadPlace place(sizes, item.sequence, first_head);
+  const int end_query = SeenKeys(a.document_start, place, sizes.seq_len).end_of_queries(key);
   const Index at = key * sizes.qkv_stride;
   const WarpRow k = WarpRow::load(a.qkv + place.key(sizes) + at, dim);
   const WarpRow v = WarpRow::load(a.qkv + place.value(sizes) + at, sizes.value_dim);
@@ -133,7 +136,7 @@ OCTET_DEVICE void attention_backward_keys_plain(const AttentionBackward& a) {
   WarpRow dv;
   for (int i = 0; i < group; ++i) {
     const HeadPlace head(sizes, item.sequence, first_head + i);
-    for (int query = key; query < sizes.seq_len; ++query) {
+    for (int query = key; query < end_query; ++query) {
       const WarpRow q = WarpRow::load(a.qkv + head.query(sizes) + query * sizes.qkv_stride, dim);
       const WarpRow dout = WarpRow::load(a.dout + head.out(sizes) + query * sizes.out_stride, sizes.value_dim);
       const float p = expf(sizes.scale * dot(q, k) - a.lse[head.rows(sizes) + query]);

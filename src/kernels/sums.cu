@@ -38,7 +38,9 @@ OCTET_DEVICE void add(const Add& a) {
 OCTET_DEVICE void shift_tokens(const ShiftTokens& a) {
   const Index row = Index{block_index()} * thread_count() + thread_index();
   if (row >= a.rows) return;
-  a.shifted[row] = (row + 1) % a.seq_len == 0 ? a.last : a.tokens[row + 1];
+  const Index next = (row + 1) % a.seq_len;
+  const bool ends = next == 0 || (a.document_start != nullptr && a.document_start[row + 1] == next);
+  a.shifted[row] = ends ? a.last : a.tokens[row + 1];
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ void DeepSeek::begin_step(ops::Executor& run) const {
   }
 }
 
-/// The tokens of a batch, and their targets, one further on. A sequence's end has neither: its last target is ignored,
+/// The tokens of a batch, and their targets, one further on. A document's end has neither: its last target is ignored,
 /// and what stands for its last input is of no consequence to any other.
 DeepSeek::Further DeepSeek::shift(ops::Executor& run, const Batch& batch) const {
   const std::int64_t tokens = batch.shape.tokens();
@@ -142,8 +142,10 @@ DeepSeek::Further DeepSeek::shift(ops::Executor& run, const Batch& batch) const 
     return run.memory().allocate(what, DType::i32, 1, tokens, MemoryClass::activations);
   };
   Further further{piece("further_inputs"), piece("further_targets"), {}, {}, {}};
-  run(ops::ShiftTokens{batch.inputs, further.inputs.ptr<std::int32_t>(), tokens, batch.shape.seq_len, 0});
-  run(ops::ShiftTokens{batch.targets, further.targets.ptr<std::int32_t>(), tokens, batch.shape.seq_len, -1});
+  run(ops::ShiftTokens{batch.inputs, further.inputs.ptr<std::int32_t>(), tokens, batch.shape.seq_len, 0,
+                       batch.shape.documents});
+  run(ops::ShiftTokens{batch.targets, further.targets.ptr<std::int32_t>(), tokens, batch.shape.seq_len, -1,
+                       batch.shape.documents});
   return further;
 }
 

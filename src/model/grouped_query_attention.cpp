@@ -87,7 +87,7 @@ void GroupedQueryAttention::attend(ops::Executor& run, const BatchShape& shape, 
   saved.lse =
       memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len, MemoryClass::activations);
   run(ops::AttentionForward{saved.qkv.ptr<bf16>(), saved.out.ptr<bf16>(), saved.lse.ptr<float>(),
-                            attention_shape(shape), scale()});
+                            attention_shape(shape), scale(), shape.documents});
   run.observe(name_ + ".output", saved.out.tensor());
 }
 
@@ -116,7 +116,7 @@ Buffer GroupedQueryAttention::backward(ops::Executor& run, const BatchShape& sha
   if (!saved.qkv) norm_heads(run, shape, cos_sin, saved);
   LinearOperand dqkv{.values = activation(memory, "dqkv", tokens, config_.qkv_cols())};
   run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.out.ptr<bf16>(), dout.ptr<bf16>(), saved.lse.ptr<float>(),
-                             dqkv.values.ptr<bf16>(), attention_shape(shape), scale()});
+                             dqkv.values.ptr<bf16>(), attention_shape(shape), scale(), shape.documents});
   dout.reset();
   saved.qkv.reset();
   saved.out.reset();

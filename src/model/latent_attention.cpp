@@ -145,7 +145,7 @@ void LatentAttention::attend(ops::Executor& run, const BatchShape& shape, Saved&
   saved.lse =
       memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len, MemoryClass::activations);
   run(ops::AttentionForward{saved.qkv.ptr<bf16>(), saved.out.ptr<bf16>(), saved.lse.ptr<float>(),
-                            attention_shape(shape), scale()});
+                            attention_shape(shape), scale(), shape.documents});
   run.observe(name_ + ".output", saved.out.tensor());
 }
 
@@ -174,7 +174,7 @@ Buffer LatentAttention::backward(ops::Executor& run, const BatchShape& shape, co
   wo_.layer.backward(run, saved.wo_in, ddelta, dout.tensor(), wo_.gradient(), accumulate);
   Buffer dqkv = activation(memory, "dqkv", tokens, rows.qkv_cols());
   run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.out.ptr<bf16>(), dout.ptr<bf16>(), saved.lse.ptr<float>(),
-                             dqkv.ptr<bf16>(), attention_shape(shape), scale()});
+                             dqkv.ptr<bf16>(), attention_shape(shape), scale(), shape.documents});
   dout.reset();
   saved.qkv.reset();
   saved.out.reset();

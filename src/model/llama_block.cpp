@@ -199,7 +199,7 @@ void LlamaBlock::attend(ops::Executor& run, const BatchShape& shape, Saved& save
   saved.lse =
       memory.allocate(name_ + ".lse", DType::f32, shape.batch, config_.heads * shape.seq_len, MemoryClass::activations);
   run(ops::AttentionForward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), saved.lse.ptr<float>(),
-                            attention_shape(shape), attention_scale()});
+                            attention_shape(shape), attention_scale(), shape.documents});
   run.observe(name_ + ".attention.output", saved.attention_out.tensor());
 }
 
@@ -332,8 +332,8 @@ LinearOperand LlamaBlock::attention_backward(ops::Executor& run, const BatchShap
   if (!saved.qkv) rotate(run, shape.seq_len, 0, cos_sin, saved);
   LinearOperand dqkv{.values = activation(run.memory(), "dqkv", shape.tokens(), config_.qkv_cols())};
   run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.attention_out.ptr<bf16>(), dattention.ptr<bf16>(),
-                             saved.lse.ptr<float>(), dqkv.values.ptr<bf16>(), attention_shape(shape),
-                             attention_scale()});
+                             saved.lse.ptr<float>(), dqkv.values.ptr<bf16>(), attention_shape(shape), attention_scale(),
+                             shape.documents});
   saved.attention_out.reset();
   saved.qkv.reset();
   saved.lse.reset();

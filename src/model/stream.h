@@ -4,13 +4,15 @@
 #include <cstdint>
 
 #include "model/linear.h"
+#include "ops/documents.h"
 
 namespace octet {
 
-/// Sizes of one micro-batch.
+/// How the tokens of one micro-batch are divided: into sequences, and these into documents.
 struct BatchShape {
   std::int64_t batch = 0;
   std::int64_t seq_len = 0;
+  ops::Documents documents = {};  ///< in device memory; one a sequence unless packed
   [[nodiscard]] std::int64_t tokens() const { return batch * seq_len; }
 };
 

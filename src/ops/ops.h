@@ -12,6 +12,7 @@
 #include "core/dtype.h"
 #include "core/step_scalars.h"
 #include "fp8/scale.h"
+#include "ops/documents.h"
 #include "ops/head_norm_ops.h"
 #include "ops/mla_ops.h"
 #include "ops/moe_ops.h"
@@ -51,16 +52,17 @@ struct EmbeddingBackward {
   }
 };
 
-/// Each token's successor in its sequence; `last` after a sequence's last token.
+/// Each token's successor in its document; `last` after a document's last token, and a sequence's.
 struct ShiftTokens {
   static constexpr std::string_view name = "shift_tokens";
   const std::int32_t* tokens;  // [T]
   std::int32_t* shifted;       // [T]
   std::int64_t rows, seq_len;  // T is a multiple of seq_len
   std::int32_t last;
+  Documents documents;
 
   [[nodiscard]] double flops() const { return 0; }
-  [[nodiscard]] double bytes() const { return static_cast<double>(rows * 8); }
+  [[nodiscard]] double bytes() const { return static_cast<double>(rows * (documents.packed ? 12 : 8)); }
 };
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
@@ -168,7 +170,9 @@ struct AttentionShape {
   }
 };
 
-/// out = softmax(scale * q k^T, causal) v per head; query head h reads key/value head h * KV / H.
+/// out = softmax(scale * q k^T, causal) v per head; query head h reads key/value head h * KV / H. A query sees the keys
+/// of its own document up to itself. FLOPs are those of whole sequences, however documents divide them: what a model
+/// costs a token does not depend on what it reads.
 struct AttentionForward {
   static constexpr std::string_view name = "attention";
   const bf16* qkv;  // [T, (H + KV) hd + KV vd], rotated
@@ -176,11 +180,12 @@ struct AttentionForward {
   float* lse;       // [B, H, S]: log of the sum of exp(scale * q k^T)
   AttentionShape shape;
   float scale;
+  Documents documents;
 
   [[nodiscard]] double flops() const { return shape.causal_flops(shape.head_dim + shape.value_dim); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 2 +
-                               shape.rows() * shape.heads * 4);
+                               shape.rows() * (shape.heads * 4 + (documents.packed ? 4 : 0)));
   }
 };
 
@@ -193,11 +198,12 @@ struct AttentionBackward {
   bf16* dqkv;        // [T, (H + KV) hd + KV vd]
   AttentionShape shape;
   float scale;
+  Documents documents;
 
   [[nodiscard]] double flops() const { return shape.causal_flops(3 * shape.head_dim + 2 * shape.value_dim); }
   [[nodiscard]] double bytes() const {
     return static_cast<double>(shape.rows() * (shape.qkv_cols() + shape.out_cols()) * 4 +
-                               shape.rows() * shape.heads * 4);
+                               shape.rows() * (shape.heads * 4 + (documents.packed ? 4 : 0)));
   }
 };
 

@@ -25,6 +25,16 @@ Work sum(const std::map<std::string_view, ops::OpTotals>& totals) {
   return work;
 }
 
+/// Kernels look up where a document begins, and halve ranges of it: what breaks the rules of ops::Documents goes to
+/// none.
+void check_document_starts(std::span<const std::int32_t> starts, std::int64_t seq_len) {
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::int64_t position = static_cast<std::int64_t>(i) % seq_len;
+    const std::int32_t least = position == 0 ? 0 : starts[i - 1];
+    check(least <= starts[i] && starts[i] <= position, "documents begin in order, and at or before their tokens");
+  }
+}
+
 /// How many times its layer's mean the busiest expert got, in the layer where that is most; 0 without experts.
 double worst_load(const std::vector<std::vector<std::int64_t>>& loads) {
   double worst = 0;
@@ -50,7 +60,9 @@ Engine::Engine(const Config& config, std::unique_ptr<ops::Backend> backend, std:
                bool keeps_gradients)
     : config_(config),
       storage_(slab_storage(config, true)),
-      shape_{config.training.batch_size, config.training.seq_len},
+      shape_{config.training.batch_size,
+             config.training.seq_len,
+             {.packed = config.data.boundaries == Config::Boundaries::attention}},
       backend_(std::move(backend)),
       model_(std::move(model)),
       run_(*backend_, *memory_),
@@ -65,6 +77,10 @@ void Engine::take_persistent(Memory& memory) {
   const std::int64_t rows = shape_.batch * config_.training.accumulate;
   inputs_ = memory.allocate("inputs", DType::i32, rows, shape_.seq_len, MemoryClass::workspace);
   targets_ = memory.allocate("targets", DType::i32, rows, shape_.seq_len, MemoryClass::workspace);
+  if (packs_documents()) {
+    document_start_ = memory.allocate("document_start", DType::i32, rows, shape_.seq_len, MemoryClass::workspace);
+    shape_.documents.start = document_start_.ptr<std::int32_t>();
+  }
   loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
   gradient_squares_ = memory.allocate("gradient_squares", DType::f64, 1, 1, MemoryClass::workspace);
   scalars_ = memory.allocate("step_scalars", DType::u64, 1, sizeof(ops::StepScalars) / sizeof(std::uint64_t),
@@ -126,6 +142,7 @@ void Engine::allocate() {
   captured_ = CapturedStep(config_.runtime.graphs == Config::Graphs::automatic && backend_->device().can_capture());
   host_inputs_.resize(static_cast<std::size_t>(tokens_per_step()));
   host_targets_.resize(host_inputs_.size());
+  if (packs_documents()) host_document_start_.resize(host_inputs_.size());
 }
 
 std::span<std::int32_t> Engine::inputs() {
@@ -134,6 +151,10 @@ std::span<std::int32_t> Engine::inputs() {
 
 std::span<std::int32_t> Engine::targets() {
   return host_targets_;
+}
+
+std::span<std::int32_t> Engine::document_start() {
+  return host_document_start_;
 }
 
 /// The tokens that every micro-batch and validation reads.
@@ -158,11 +179,14 @@ void Engine::run_watched_micro_batch() {
   shadow_->train(run_, micro_batch(), gradient_scale(), loss_sum_.ptr<double>());
 }
 
-/// The first `count` of inputs() and targets() to the device.
+/// The first `count` of inputs(), targets() and document_start() to the device.
 void Engine::upload_tokens(std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(std::int32_t);
   backend_->device().upload(inputs_.tensor().raw(), host_inputs_.data(), bytes);
   backend_->device().upload(targets_.tensor().raw(), host_targets_.data(), bytes);
+  if (!packs_documents()) return;
+  check_document_starts(std::span(host_document_start_).first(static_cast<std::size_t>(count)), shape_.seq_len);
+  backend_->device().upload(document_start_.tensor().raw(), host_document_start_.data(), bytes);
 }
 
 void Engine::sum_gradient_squares() {
@@ -195,8 +219,8 @@ StepOutcome Engine::compute_gradients(bool watched) {
     captured_.run(StepPart::first_micro_batch, run_, [this] { run_micro_batch(0); });
   }
   for (std::int64_t i = 1; i < config_.training.accumulate; ++i) {
-    for (const Buffer* tokens : {&inputs_, &targets_}) {  // so that one graph serves all later micro-batches
-      bring_tokens(run_, tokens->tensor(), i, shape_.batch);
+    for (const Buffer* tokens : {&inputs_, &targets_, &document_start_}) {  // so that one graph serves all later ones
+      if (*tokens) bring_tokens(run_, tokens->tensor(), i, shape_.batch);
     }
     captured_.run(StepPart::later_micro_batch, run_, [this, i] { run_micro_batch(i); });
   }

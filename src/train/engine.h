@@ -66,6 +66,9 @@ class Engine {
   /// Where the caller puts the tokens of the next step: [accumulate * batch, seq_len] each.
   [[nodiscard]] std::span<std::int32_t> inputs();
   [[nodiscard]] std::span<std::int32_t> targets();
+  /// The index in its row of the first token of each token's document, as ops::Documents has it; as many, or none
+  /// unless data.boundaries asks for them. They begin as rows of one document each.
+  [[nodiscard]] std::span<std::int32_t> document_start();
 
   /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are. Then the step is
   /// applied by update(), or left out by discard(); until then nothing else can run. Discards a step that is open.
@@ -80,7 +83,7 @@ class Engine {
   void update(std::int64_t step, double learning_rate, double grad_norm);
   /// Leaves the computed step out: ends its gradients. Nothing happens where no step is open.
   void discard() { step_memory_.reset(); }
-  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets().
+  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs(), targets() and document_start().
   [[nodiscard]] double validate();
   /// Counts what the casts of the next step do; see `cast_counts`.
   void watch_casts();
@@ -109,6 +112,7 @@ class Engine {
   [[nodiscard]] std::optional<ProgramScope> enter(std::string_view program);
   void take_persistent(Memory& memory);
   [[nodiscard]] Batch micro_batch() const;
+  [[nodiscard]] bool packs_documents() const { return shape_.documents.packed; }
   [[nodiscard]] float gradient_scale() const;
   void run_micro_batch(std::int64_t index);
   void run_watched_micro_batch();
@@ -131,8 +135,8 @@ class Engine {
   ops::Executor run_;
   MemoryPlan plan_;
   Work planned_work_;
-  Buffer inputs_, targets_;  // [accumulate * batch, seq_len] i32
-  std::vector<std::int32_t> host_inputs_, host_targets_;
+  Buffer inputs_, targets_, document_start_;  // [accumulate * batch, seq_len] i32; the last empty without documents
+  std::vector<std::int32_t> host_inputs_, host_targets_, host_document_start_;
   Buffer loss_sum_;                                  // [1] f64
   Buffer gradient_squares_;                          // [1] f64
   Buffer scalars_;                                   // ops::StepScalars

@@ -177,6 +177,11 @@ TEST_F(Bench, AttentionCountsTheCausalHalf) {
   }
   EXPECT_GT(bench.at("contenders").at(0).at("product_flops_per_second").get<double>(), 0.0);
   refuses({"bench", "attention", kDebugModel, "--seq", "0"}, {"--seq", "0"});
+  const auto packed =
+      json_of({"bench", "attention", kDebugModel, "--device", "cpu", "--seq", "64", "--document", "10", "--json"});
+  ASSERT_EQ(packed.at("rows").size(), 2U);
+  for (const Json& row : packed.at("rows")) EXPECT_EQ(row.at("document_length"), 10);
+  refuses({"bench", "attention", kDebugModel, "--document", "0"}, {"--document", "0"});
 }
 
 TEST_F(Bench, EveryMeasurementRefusesADeviceThatThereIsNot) {

@@ -9,6 +9,7 @@
 #include "hip/simulator_in_process.h"
 #include "io/scratch.h"
 #include "ops/gpu/gpu_backend.h"
+#include "ops/selftest/checks/attention_checks.h"
 #include "ops/selftest/checks/cast_checks.h"
 #include "ops/selftest/checks/gemm_checks.h"
 #include "ops/selftest/trial.h"
@@ -42,6 +43,14 @@ void check_fp8_product(Trial& trial) {
   OpCheck<ops::Gemm>::run(trial, GemmCase{48, 32, 80, kSide, kSide, DType::bf16});
 }
 
+/// Documents that begin inside of tiles and blocks of 64 rows, and beside their edges.
+template <typename Op>
+void check_packed_attention(Trial& trial) {
+  OpCheck<Op>::run(trial, {{1, 200, 2, 1, 32}, 1, false, ops::selftest::Packing{0, {50, 65, 127, 150}}});
+}
+constexpr auto check_attention = check_packed_attention<ops::AttentionForward>;
+constexpr auto check_attention_backward = check_packed_attention<ops::AttentionBackward>;
+
 constexpr auto kFnuz = fp8::Format::e4m3fnuz;
 constexpr auto kOcp = fp8::Format::e4m3fn;
 
@@ -64,6 +73,20 @@ const auto kFaults = std::to_array<Fault>({
      "of LDS"},
     {"AWrongStrideOfAProduct", "gfx942", "products_mfma", "mfma_tile.h", "row * product.b.outer + col",
      "row * (product.b.outer - 4) + col", check_fp8_product, "d["},
+    {"ATileThatADocumentNeedsIsSkipped", "gfx942", "attention_forward", "attention_forward.cu",
+     "begin_key = seen.first_of(first_query)", "begin_key = seen.first_of(first_query + 1)", check_attention, "out["},
+    {"DocumentsThatBeginATokenLateOfAttention", "gfx950", "attention_forward", "attention.h",
+     "return starts_[query < seq_len_ ? query : seq_len_ - 1];",
+     "return starts_[query > 0 ? (query < seq_len_ ? query : seq_len_) - 1 : 0];", check_attention, "out["},
+    {"KeysWithoutTheMaskOfDocumentsOfAttention", "gfx942", "attention_backward", "attention_backward.cu",
+     "return seen.first_of(first_query + 16 * n + Tile::col(i)) <= key;", "return key >= 0;", check_attention_backward,
+     "dqkv["},
+    {"ATileOfQueriesSkippedOfAttention", "gfx950", "attention_backward", "attention_backward.cu",
+     "end_query = seen.end_of_queries(last_key)", "end_query = seen.end_of_queries(last_key) - kRows",
+     check_attention_backward, "dqkv["},
+    {"AStepOfKeysSkippedOfAttention", "gfx942", "attention_backward", "attention_backward.cu",
+     "first_step = seen.first_of(first_query) / kRows", "first_step = (seen.first_of(first_query) + 15) / kRows",
+     check_attention_backward, "dqkv["},
 });
 
 /// The faulty copy, compiled as src/kernels is: headers that it does not change are the tree's.

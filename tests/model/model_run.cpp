@@ -66,6 +66,10 @@ void ModelRun::keep_logits() {
 void ModelRun::take_persistent(Memory& memory) {
   inputs_ = memory.allocate("inputs", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
   targets_ = memory.allocate("targets", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
+  if (shape_.documents.packed) {
+    document_start_ = memory.allocate("document_start", DType::i32, 1, shape_.tokens(), MemoryClass::workspace);
+    shape_.documents.start = document_start_.ptr<std::int32_t>();
+  }
   loss_sum_ = memory.allocate("loss_sum", DType::f64, 1, 1, MemoryClass::workspace);
   model_->allocate(memory, SlabStorage{});
 }
@@ -85,6 +89,8 @@ void ModelRun::copy_tokens(const LlamaBatch& batch) {
   check(batch.batch == shape_.batch && batch.seq_len == shape_.seq_len, "micro-batches have the planned shape");
   std::ranges::copy(batch.tokens, inputs_.ptr<std::int32_t>());
   std::ranges::copy(batch.targets, targets_.ptr<std::int32_t>());
+  check(batch.document_start.empty() != shape_.documents.packed, "micro-batches have the planned documents");
+  if (document_start_) std::ranges::copy(batch.document_start, document_start_.ptr<std::int32_t>());
 }
 
 void ModelRun::train(const LlamaBatch& batch, double gradient_scale, bool accumulate) {
@@ -113,7 +119,7 @@ Parameters ModelRun::gradients() const {
 
 ModelStep model_step(const LlamaConfig& config, const Parameters& weights, const LlamaBatch& batch,
                      PrecisionOptions precision, const ops::Backend& backend, WeightCodes weight_codes) {
-  ModelRun run(config, {batch.batch, batch.seq_len}, std::move(precision), backend, weight_codes);
+  ModelRun run(config, shape_of(batch), std::move(precision), backend, weight_codes);
   return model_step(run, weights, batch);
 }
 

@@ -55,8 +55,8 @@ class ModelRun {
   Memory planning_;  // destroyed after the buffers that it gave out
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Model> model_;
-  Buffer inputs_, targets_;  // [1, T] i32
-  Buffer loss_sum_;          // [1] f64
+  Buffer inputs_, targets_, document_start_;  // [1, T] i32; the last empty unless documents are packed
+  Buffer loss_sum_;                           // [1] f64
   std::unique_ptr<ops::Executor> run_;
   ops::reference::Vector logits_;
 };

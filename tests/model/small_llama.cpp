@@ -74,6 +74,10 @@ LlamaBatch random_batch(const LlamaConfig& config, const BatchShape& shape) {
   return batch;
 }
 
+BatchShape shape_of(const LlamaBatch& batch) {
+  return {batch.batch, batch.seq_len, {.packed = !batch.document_start.empty()}};
+}
+
 std::int64_t counted_targets(const LlamaBatch& batch) {
   return std::ranges::count_if(batch.targets, [](std::int32_t target) { return target >= 0; });
 }

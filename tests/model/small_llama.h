@@ -16,6 +16,8 @@ namespace octet::test {
 [[nodiscard]] ops::reference::Parameters random_weights(const LlamaConfig& config);
 /// Random tokens; every seventh target is ignored.
 [[nodiscard]] ops::reference::LlamaBatch random_batch(const LlamaConfig& config, const BatchShape& shape);
+/// The batch's, with documents where it has them.
+[[nodiscard]] BatchShape shape_of(const ops::reference::LlamaBatch& batch);
 /// How many targets of a batch count.
 [[nodiscard]] std::int64_t counted_targets(const ops::reference::LlamaBatch& batch);
 

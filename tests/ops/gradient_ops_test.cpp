@@ -67,6 +67,40 @@ INSTANTIATE_TEST_SUITE_P(Shapes, GradientAttention,
                                          AttentionShape{2, 7, 4, 2, 6}, AttentionShape{1, 6, 3, 1, 2},
                                          AttentionShape{2, 5, 4, 2, 6, 4}, AttentionShape{2, 4, 2, 2, 3, 5}));
 
+/// Of documents of one, two and four tokens in the first of two sequences, and of seven in the second.
+TEST(GradientOps, AttentionBetweenDocuments) {
+  const AttentionShape shape{2, 7, 4, 2, 6, 4};
+  const std::vector<std::int32_t> starts{0, 1, 1, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0};
+  Vector qkv = random_vector("qkv", shape.rows() * shape.qkv_cols());
+  const Vector dout = random_vector("dout", shape.rows() * shape.out_cols());
+  const auto softmax = [&] { return attention_softmax(qkv, shape, 0.4, starts); };
+  expect_gradient("dqkv", qkv, attention_backward(qkv, softmax(), dout, shape, 0.4),
+                  [&] { return dot(dout, attention_forward(qkv, softmax(), shape)); });
+}
+
+/// Each document by itself gives what it gives between others, to the bit: the oracle sums nothing else.
+TEST(GradientOps, ADocumentIsAttendedToAsIfItWereAlone) {
+  const AttentionShape packed{1, 7, 4, 2, 6, 4};
+  const std::vector<std::int32_t> starts{0, 1, 1, 3, 3, 3, 3};
+  const Vector qkv = random_vector("qkv", packed.rows() * packed.qkv_cols());
+  const Vector dout = random_vector("dout", packed.rows() * packed.out_cols());
+  const Softmax softmax = attention_softmax(qkv, packed, 0.4, starts);
+  const Vector out = attention_forward(qkv, softmax, packed);
+  const Vector dqkv = attention_backward(qkv, softmax, dout, packed, 0.4);
+  const auto rows = [](View x, Index begin, Index count, Index cols) {
+    return Vector(x.begin() + begin * cols, x.begin() + (begin + count) * cols);
+  };
+  for (const auto& [begin, count] : {std::pair<Index, Index>{0, 1}, {1, 2}, {3, 4}}) {
+    const AttentionShape alone{1, count, 4, 2, 6, 4};
+    const Vector own = rows(qkv, begin, count, alone.qkv_cols());
+    const Softmax probabilities = attention_softmax(own, alone, 0.4);
+    EXPECT_EQ(attention_forward(own, probabilities, alone), rows(out, begin, count, alone.out_cols())) << begin;
+    EXPECT_EQ(attention_backward(own, probabilities, rows(dout, begin, count, alone.out_cols()), alone, 0.4),
+              rows(dqkv, begin, count, alone.qkv_cols()))
+        << begin;
+  }
+}
+
 TEST(GradientOps, AttentionDecodeIsTheLastRowOfAttention) {
   const AttentionShape shape{.batch = 2, .seq_len = 5, .heads = 4, .kv_heads = 2, .head_dim = 6};
   const Vector qkv = random_vector("qkv", shape.rows() * shape.qkv_cols());

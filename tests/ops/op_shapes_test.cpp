@@ -76,12 +76,17 @@ TEST(OpShapes, WorkOfAttentionWhoseValuesAreShorter) {
   EXPECT_EQ(shape.qkv_cols(), 4 * 24 + 2 * 24 + 2 * 16);
   EXPECT_EQ(shape.out_cols(), 4 * 16);
   constexpr double kPairs = 2 * 4 * (1 + 2 + 3);
-  const AttentionForward forward{nullptr, nullptr, nullptr, shape, 1};
+  const AttentionForward forward{nullptr, nullptr, nullptr, shape, 1, {}};
   EXPECT_EQ(forward.flops(), 2 * kPairs * (24 + 16));
   EXPECT_EQ(forward.bytes(), 6 * (176 + 64) * 2 + 6 * 4 * 4);
-  const AttentionBackward backward{nullptr, nullptr, nullptr, nullptr, nullptr, shape, 1};
+  const AttentionBackward backward{nullptr, nullptr, nullptr, nullptr, nullptr, shape, 1, {}};
   EXPECT_EQ(backward.flops(), 2 * kPairs * (3 * 24 + 2 * 16));
   EXPECT_EQ(backward.bytes(), 6 * (176 + 64) * 2 * 2 + 6 * 4 * 4);
+
+  AttentionForward packed = forward;
+  packed.documents.packed = true;
+  EXPECT_EQ(packed.flops(), forward.flops()) << "of whole sequences, whatever the documents";
+  EXPECT_EQ(packed.bytes(), forward.bytes() + 6 * 4);
 }
 
 /// Its m and v are pointers.

@@ -11,6 +11,7 @@ octet_test(NAME gradient_deepseek SOURCES gradient_deepseek_test.cpp USES octet_
 octet_test(NAME gradient_moe SOURCES gradient_moe_test.cpp USES octet_reference RELEASE_ONLY)
 octet_test(NAME routing_example SOURCES routing_example_test.cpp USES octet_reference RELEASE_ONLY)
 octet_test(NAME grouped_ops SOURCES grouped_ops_test.cpp USES octet_selftest RELEASE_ONLY)
+octet_test(NAME attention_documents SOURCES attention_documents_test.cpp USES octet_selftest)
 octet_test(NAME attention_tiles SOURCES attention_tiles_test.cpp USES octet_selftest RELEASE_ONLY)
 octet_test(NAME op_table_cpu SOURCES op_table_cpu_test.cpp USES octet_selftest)
 octet_test(NAME op_table_faults SOURCES op_table_faults_test.cpp op_table_head_norm_faults_test.cpp USES octet_selftest RELEASE_ONLY)

@@ -1,8 +1,9 @@
 // Causal grouped-query attention on the CPU, forward and backward, in blocks of query rows.
 //
-// A block of rows sees keys [0, last row + 1): its scores are one tile product, its softmax one pass over each row, and
-// nothing of size S x S is ever kept. Backward recomputes the probabilities from lse; keys and values of one head are
-// summed by one thread, in block order, so the bits do not depend on the threads.
+// A block of rows sees keys up to its last row: its scores are one tile product, its softmax one pass over each row,
+// and nothing of size S x S is ever kept. Where documents are packed, blocks of keys before the document of the block's
+// first row are left out. Backward recomputes the probabilities from lse; keys and values of one head are summed by one
+// thread, in block order, so the bits do not depend on the threads.
 #include <algorithm>
 
 #include "ops/cpu/cpu_device.h"
@@ -17,6 +18,10 @@ constexpr Index kBlockRows = 128;
 struct Matrix {
   const std::byte* data;
   Index stride;
+
+  [[nodiscard]] Matrix from_row(Index row, DType dtype) const {
+    return {data + row * stride * static_cast<Index>(size_of(dtype)), stride};
+  }
 };
 
 /// What one thread needs: copies of a head where products are in f32, score blocks, gradient sums.
@@ -31,11 +36,12 @@ struct HeadScratch {
 
 class HeadWorker {
  public:
-  HeadWorker(const CpuDevice& device, const AttentionShape& shape, float scale)
+  HeadWorker(const CpuDevice& device, const AttentionShape& shape, float scale, const Documents& documents)
       : device_(device),
         kernels_(device.kernels()),
         shape_(shape),
         scale_(scale),
+        documents_(documents),
         copies_(device.products().operands() != DType::bf16) {}
 
   [[nodiscard]] Index blocks() const { return (shape_.seq_len + kBlockRows - 1) / kBlockRows; }
@@ -69,18 +75,22 @@ class HeadWorker {
   }
 
   void forward(const AttentionForward& op, Index batch, Index head, Index block, const HeadScratch& scratch) const {
-    const Rows rows = rows_of(block);
+    const Rows rows = rows_of(batch, block);
     const Index hd = shape_.head_dim;
     const Index vd = shape_.value_dim;
     const Index stride = shape_.qkv_cols();
+    const Index first_key = rows.first_key * stride;
     const Matrix q = load(query(op.qkv, batch, head) + rows.begin * stride, stride, rows.count, hd, scratch.q);
-    const Matrix k = load(key(op.qkv, batch, head), stride, rows.keys, hd, scratch.k);
-    const Matrix v = load(value(op.qkv, batch, head), stride, rows.keys, vd, scratch.v);
+    const Matrix k = load(key(op.qkv, batch, head) + first_key, stride, rows.keys, hd, scratch.k);
+    const Matrix v = load(value(op.qkv, batch, head) + first_key, stride, rows.keys, vd, scratch.v);
     multiply(scores_shape(rows, hd, q.stride, k.stride), q, k, scratch.scores, scratch);
     float* lse = op.lse + (batch * shape_.heads + head) * shape_.seq_len + rows.begin;
     for (Index r = 0; r < rows.count; ++r) {
-      lse[r] = kernels_.softmax_row(scratch.scores + r * rows.keys, rows.begin + r + 1, rows.keys, scale_,
-                                    scratch.p_bf16 + r * rows.keys);
+      const Index first = hidden_keys(batch, rows, r);
+      const Index begin = r * rows.keys + first;
+      std::fill_n(scratch.p_bf16 + r * rows.keys, first, bf16{0});
+      lse[r] = kernels_.softmax_row(scratch.scores + begin, rows.seen_by(r) - first, rows.keys - first, scale_,
+                                    scratch.p_bf16 + begin);
     }
     const Matrix p = operand(scratch.p_bf16, scratch.p, rows);
     multiply({rows.count, vd, rows.keys, p.stride, v.stride, vd, false, true, false}, p, v, scratch.tile, scratch);
@@ -109,13 +119,28 @@ class HeadWorker {
 
  private:
   struct Rows {
-    Index begin, count, keys;  // rows [begin, begin + count) see keys [0, keys)
+    Index begin, count;     // rows [begin, begin + count)
+    Index first_key, keys;  // see keys in [first_key, first_key + keys), which ends with them
+
+    /// The end of the keys that row `begin` + r sees, counted from first_key.
+    [[nodiscard]] Index seen_by(Index r) const { return begin + r + 1 - first_key; }
   };
 
-  [[nodiscard]] Rows rows_of(Index block) const {
+  /// Keys begin with a block, so that few shapes of products are ever made.
+  [[nodiscard]] Rows rows_of(Index batch, Index block) const {
     const Index begin = block * kBlockRows;
     const Index count = std::min(kBlockRows, shape_.seq_len - begin);
-    return {begin, count, begin + count};
+    const Index first_key = document_start(batch, begin) / kBlockRows * kBlockRows;
+    return {begin, count, first_key, begin + count - first_key};
+  }
+
+  [[nodiscard]] Index document_start(Index batch, Index row) const {
+    return documents_.packed ? documents_.start[batch * shape_.seq_len + row] : 0;
+  }
+
+  /// Of the keys from rows.first_key on, how many row `begin` + r does not see, as they lie before its document.
+  [[nodiscard]] Index hidden_keys(Index batch, const Rows& rows, Index r) const {
+    return document_start(batch, rows.begin + r) - rows.first_key;
   }
 
   [[nodiscard]] const bf16* query(const bf16* qkv, Index batch, Index head) const {
@@ -157,7 +182,9 @@ class HeadWorker {
 
   void backward_block(const AttentionBackward& op, Index batch, Index head, Index block, const Matrix& k,
                       const Matrix& v, const HeadScratch& scratch) const {
-    const Rows rows = rows_of(block);
+    const Rows rows = rows_of(batch, block);
+    const Matrix seen_k = k.from_row(rows.first_key, device_.products().operands());
+    const Matrix seen_v = v.from_row(rows.first_key, device_.products().operands());
     const Index hd = shape_.head_dim;
     const Index vd = shape_.value_dim;
     const Index stride = shape_.qkv_cols();
@@ -167,21 +194,44 @@ class HeadWorker {
     const float* lse = op.lse + (batch * shape_.heads + head) * shape_.seq_len + rows.begin;
     const Matrix q = load(query(op.qkv, batch, head) + rows.begin * stride, stride, rows.count, hd, scratch.q);
     const Matrix dout = load(dout_rows, shape_.out_cols(), rows.count, vd, scratch.dout);
-    multiply(scores_shape(rows, hd, q.stride, k.stride), q, k, scratch.scores, scratch);
-    multiply(scores_shape(rows, vd, dout.stride, v.stride), dout, v, scratch.dp, scratch);
+    multiply(scores_shape(rows, hd, q.stride, k.stride), q, seen_k, scratch.scores, scratch);
+    multiply(scores_shape(rows, vd, dout.stride, v.stride), dout, seen_v, scratch.dp, scratch);
     for (Index r = 0; r < rows.count; ++r) {
       const float delta = kernels_.dot(out + r * shape_.out_cols(), dout_rows + r * shape_.out_cols(), vd);
-      kernels_.softmax_backward_row(scratch.scores + r * rows.keys, scratch.dp + r * rows.keys, rows.begin + r + 1,
-                                    rows.keys, scale_, lse[r], delta, scratch.p_bf16 + r * rows.keys,
-                                    scratch.ds_bf16 + r * rows.keys);
+      const Index first = hidden_keys(batch, rows, r);
+      const Index begin = r * rows.keys + first;
+      std::fill_n(scratch.p_bf16 + r * rows.keys, first, bf16{0});
+      std::fill_n(scratch.ds_bf16 + r * rows.keys, first, bf16{0});
+      kernels_.softmax_backward_row(scratch.scores + begin, scratch.dp + begin, rows.seen_by(r) - first,
+                                    rows.keys - first, scale_, lse[r], delta, scratch.p_bf16 + begin,
+                                    scratch.ds_bf16 + begin);
     }
     const Matrix p = operand(scratch.p_bf16, scratch.p, rows);
     const Matrix ds = operand(scratch.ds_bf16, scratch.ds, rows);
     // dV[keys, vd] += P^T dO and dK[keys, hd] += dS^T Q: the contraction runs over the block's rows.
-    multiply({rows.keys, vd, rows.count, p.stride, dout.stride, vd, true, true, true}, p, dout, scratch.dv, scratch);
-    multiply({rows.keys, hd, rows.count, ds.stride, q.stride, hd, true, true, true}, ds, q, scratch.dk, scratch);
-    multiply({rows.count, hd, rows.keys, ds.stride, k.stride, hd, false, true, false}, ds, k, scratch.tile, scratch);
+    float* dk = scratch.dk + rows.first_key * hd;
+    float* dv = scratch.dv + rows.first_key * vd;
+    multiply({rows.keys, vd, rows.count, p.stride, dout.stride, vd, true, true, true}, p, dout, dv, scratch);
+    multiply({rows.keys, hd, rows.count, ds.stride, q.stride, hd, true, true, true}, ds, q, dk, scratch);
+    multiply({rows.count, hd, rows.keys, ds.stride, k.stride, hd, false, true, false}, ds, seen_k, scratch.tile,
+             scratch);
     store(scratch.tile, rows.count, hd, op.dqkv + first_row * stride + head * hd, stride);
+  }
+
+  /// Of every extent that a block may have: full blocks see one to all of them, wherever documents begin, and a last
+  /// block that is not full sees some of those before it.
+  [[nodiscard]] std::vector<Rows> kinds_of_rows() const {
+    std::vector<Rows> kinds;
+    for (Index block = 0; block < blocks(); ++block) {
+      const Index begin = block * kBlockRows;
+      const Index count = std::min(kBlockRows, shape_.seq_len - begin);
+      kinds.push_back({begin, count, 0, begin + count});
+      const bool partial = count < kBlockRows;
+      for (Index first_key = kBlockRows; partial && documents_.packed && first_key <= begin; first_key += kBlockRows) {
+        kinds.push_back({begin, count, first_key, begin + count - first_key});
+      }
+    }
+    return kinds;
   }
 
   /// The most scratch that any product of the op asks for; making them here also readies them before step 1.
@@ -195,8 +245,7 @@ class HeadWorker {
     const auto consider = [&](const TileShape& shape) {
       most = std::max(most, device_.products().find(shape).scratch_bytes());
     };
-    for (Index block = 0; block < blocks(); ++block) {
-      const Rows rows = rows_of(block);
+    for (const Rows& rows : kinds_of_rows()) {
       consider(scores_shape(rows, hd, qk, qk));
       consider({rows.count, vd, rows.keys, rows.keys, v, vd, false, true, false});
       if (!backward) continue;
@@ -212,13 +261,15 @@ class HeadWorker {
   const RowKernels& kernels_;
   const AttentionShape& shape_;
   float scale_;
+  const Documents& documents_;
   bool copies_;
 };
 
-std::size_t scratch_for_all_threads(const CpuDevice& device, const AttentionShape& shape, bool backward) {
+std::size_t scratch_for_all_threads(const CpuDevice& device, const AttentionShape& shape, const Documents& documents,
+                                    bool backward) {
   if (shape.rows() == 0) return 0;
   WorkspaceCutter cutter(nullptr);
-  (void)HeadWorker(device, shape, 1.0F).cut(cutter, backward);
+  (void)HeadWorker(device, shape, 1.0F, documents).cut(cutter, backward);
   return cutter.used() * static_cast<std::size_t>(device.threads());
 }
 
@@ -233,13 +284,13 @@ std::vector<HeadScratch> cut_for_threads(const HeadWorker& worker, int threads, 
 }  // namespace
 
 std::size_t attention_forward_workspace(const Device& device, const AttentionForward& op) {
-  return scratch_for_all_threads(cpu(device), op.shape, false);
+  return scratch_for_all_threads(cpu(device), op.shape, op.documents, false);
 }
 
 void run_attention_forward(Device& device, const AttentionForward& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
   if (op.shape.rows() == 0) return;
-  const HeadWorker worker(self, op.shape, op.scale);
+  const HeadWorker worker(self, op.shape, op.scale, op.documents);
   const auto scratch = cut_for_threads(worker, self.threads(), workspace, false);
   const Index blocks = worker.blocks();
   self.pool().run(op.shape.batch * op.shape.heads * blocks, [&](Index task, int thread) {
@@ -250,13 +301,13 @@ void run_attention_forward(Device& device, const AttentionForward& op, Workspace
 }
 
 std::size_t attention_backward_workspace(const Device& device, const AttentionBackward& op) {
-  return scratch_for_all_threads(cpu(device), op.shape, true);
+  return scratch_for_all_threads(cpu(device), op.shape, op.documents, true);
 }
 
 void run_attention_backward(Device& device, const AttentionBackward& op, Workspace workspace) {
   const CpuDevice& self = cpu(device);
   if (op.shape.rows() == 0) return;
-  const HeadWorker worker(self, op.shape, op.scale);
+  const HeadWorker worker(self, op.shape, op.scale, op.documents);
   const auto scratch = cut_for_threads(worker, self.threads(), workspace, true);
   self.pool().run(op.shape.batch * op.shape.kv_heads, [&](Index task, int thread) {
     worker.backward(op, task / op.shape.kv_heads, task % op.shape.kv_heads, scratch[static_cast<std::size_t>(thread)]);

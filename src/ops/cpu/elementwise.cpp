@@ -32,7 +32,9 @@ void run_add(Device& device, const Add& op, Workspace) {
 
 void run_shift_tokens(Device&, const ShiftTokens& op, Workspace) {
   for (Index row = 0; row < op.rows; ++row) {
-    op.shifted[row] = (row + 1) % op.seq_len == 0 ? op.last : op.tokens[row + 1];
+    const Index next = (row + 1) % op.seq_len;
+    const bool ends = next == 0 || (op.documents.packed && op.documents.start[row + 1] == next);
+    op.shifted[row] = ends ? op.last : op.tokens[row + 1];
   }
 }
 

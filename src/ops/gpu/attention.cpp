@@ -43,21 +43,22 @@ octet::gpu::AttentionShape library_shape(const AttentionShape& shape, float scal
   return {shape.batch, shape.seq_len, shape.heads, shape.kv_heads, shape.head_dim, shape.value_dim, scale};
 }
 
-/// The library, where it may know the shape. It needs vectors, and no version knows sequences of a single token in both
-/// directions.
-AttentionLibrary* candidate(const Device& device, const AttentionShape& shape) {
-  return has_vectors(shape) && shape.seq_len > 1 ? gpu(device).attention() : nullptr;
+/// The library, where it may know the op. It needs vectors, no version knows sequences of a single token in both
+/// directions, and none is asked for documents: own kernels skip what lies outside of them.
+template <typename Op>
+AttentionLibrary* candidate(const Device& device, const Op& op) {
+  return has_vectors(op.shape) && op.shape.seq_len > 1 && !op.documents.packed ? gpu(device).attention() : nullptr;
 }
 
 /// The library, where it computes the op; null where own kernels do. In a plan, pointers are null, which are aligned.
 AttentionLibrary* library_for(const Device& device, const AttentionForward& op) {
-  AttentionLibrary* library = candidate(device, op.shape);
+  AttentionLibrary* library = candidate(device, op);
   if (library == nullptr || !all_aligned(op.qkv, op.out)) return nullptr;
   return library->forward_workspace(library_shape(op.shape, op.scale)) ? library : nullptr;
 }
 
 AttentionLibrary* library_for(const Device& device, const AttentionBackward& op) {
-  AttentionLibrary* library = candidate(device, op.shape);
+  AttentionLibrary* library = candidate(device, op);
   if (library == nullptr || !all_aligned(op.qkv, op.out, op.dout, op.dqkv)) return nullptr;
   return library->backward_workspace(library_shape(op.shape, op.scale)) ? library : nullptr;
 }
@@ -112,7 +113,7 @@ Index plain_blocks(const AttentionShape& shape, Index heads) {
 
 void run_own_forward(const Device& device, const AttentionForward& op) {
   const AttentionShape& shape = op.shape;
-  const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, sizes_of(shape, op.scale)};
+  const kernels::AttentionForward arguments{op.qkv, op.out, op.lse, op.documents.start, sizes_of(shape, op.scale)};
   if (!has_vectors(shape) || !all_aligned(op.qkv, op.out)) {
     const LaunchShape launch = launch_shape(device, plain_blocks(shape, shape.heads), 1, 0);
     return gpu(device).launch("attention_forward_plain", launch, arguments);
@@ -127,8 +128,8 @@ void run_own_forward(const Device& device, const AttentionForward& op) {
 void run_own_backward(const Device& device, const AttentionBackward& op, float* delta) {
   const AttentionShape& shape = op.shape;
   const bool tiled = has_vectors(shape) && all_aligned(op.qkv, op.out, op.dout, op.dqkv);
-  const kernels::AttentionBackward arguments{op.qkv, op.out, op.dout, op.lse, delta, op.dqkv, sizes_of(shape, op.scale),
-                                             tiled};
+  const kernels::AttentionBackward arguments{
+      op.qkv, op.out, op.dout, op.lse, delta, op.dqkv, op.documents.start, sizes_of(shape, op.scale), tiled};
   const Index warp_size = gpu(device).driver().facts().warp_size;
   const auto threads_a_head =
       static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(ceil_divide(shape.value_dim, 8))));

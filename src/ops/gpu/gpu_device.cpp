@@ -9,8 +9,9 @@
 namespace octet::ops::gpu {
 std::string GpuDevice::description() const {
   const octet::gpu::DeviceFacts& facts = driver_->facts();
-  const std::string attention = attention_.library != nullptr ? attention_.library->description()
-                                                              : fmt::format("own kernels ({})", attention_.problem);
+  const std::string attention = attention_.library != nullptr
+                                    ? attention_.library->description() + ", own kernels where documents are packed"
+                                    : fmt::format("own kernels ({})", attention_.problem);
   return fmt::format("{} ({}, {} multiprocessors, {:.1f} GiB), {}, {}, {}; attention: {}", facts.name, facts.arch,
                      facts.multiprocessors, static_cast<double>(facts.memory_bytes) / (1U << 30U), facts.runtime,
                      products_->description(), grouped_products_->description(), attention);

@@ -26,7 +26,7 @@ void add(Device& device, const Add& op, Workspace) {
 void shift_tokens(Device& device, const ShiftTokens& op, Workspace) {
   if (op.rows == 0) return;
   gpu(device).launch("shift_tokens", {.blocks_x = blocks_for(op.rows, kThreads), .threads = kThreads},
-                     kernels::ShiftTokens{op.tokens, op.shifted, op.rows, op.seq_len, op.last});
+                     kernels::ShiftTokens{op.tokens, op.documents.start, op.shifted, op.rows, op.seq_len, op.last});
 }
 
 }  // namespace octet::ops::gpu

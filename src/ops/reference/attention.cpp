@@ -77,11 +77,16 @@ View value(View qkv, const AttentionShape& shape, Index batch, Index position, I
   return qkv.subspan(qkv_offset(shape, batch, position) + Columns{shape}.value(head), shape.value_dim);
 }
 
-Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale) {
-  Softmax result{Vector(shape.rows() * shape.heads * shape.seq_len), Vector(shape.rows() * shape.heads)};
+Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale, DocumentStarts document_start) {
+  Softmax result{Vector(shape.rows() * shape.heads * shape.seq_len), Vector(shape.rows() * shape.heads),
+                 std::vector<Index>(shape.rows())};
+  if (!document_start.empty()) result.first_key.assign(document_start.begin(), document_start.end());
   for_each_query(shape, [&](Index b, Index h, Index i, Index first) {
-    const auto scores = std::span(result.probabilities).subspan(first, i + 1);
-    for (Index j = 0; j <= i; ++j) scores[j] = scale * dot(query(qkv, shape, b, i, h), key(qkv, shape, b, j, h));
+    const Index begin = result.first_key[b * shape.seq_len + i];
+    const auto scores = std::span(result.probabilities).subspan(first + begin, i + 1 - begin);
+    for (Index j = begin; j <= i; ++j) {
+      scores[j - begin] = scale * dot(query(qkv, shape, b, i, h), key(qkv, shape, b, j, h));
+    }
     result.lse[first / shape.seq_len] = softmax(scores);
   });
   return result;
@@ -92,7 +97,9 @@ Vector attention_forward(View qkv, const Softmax& softmax, const AttentionShape&
   for_each_query(shape, [&](Index b, Index h, Index i, Index first) {
     const Index token = b * shape.seq_len + i;
     const auto sum = row(out, token, shape.out_cols()).subspan(h * shape.value_dim, shape.value_dim);
-    for (Index j = 0; j <= i; ++j) add_scaled(sum, softmax.probabilities[first + j], value(qkv, shape, b, j, h));
+    for (Index j = softmax.first_key[token]; j <= i; ++j) {
+      add_scaled(sum, softmax.probabilities[first + j], value(qkv, shape, b, j, h));
+    }
   });
   return out;
 }
@@ -105,12 +112,13 @@ Vector attention_backward(View qkv, const Softmax& softmax, View dout, const Att
   };
   for_each_query(shape, [&](Index b, Index h, Index i, Index first) {
     const View probabilities = View(softmax.probabilities).subspan(first, i + 1);
-    const View upstream =
-        row(dout, b * shape.seq_len + i, shape.out_cols()).subspan(h * shape.value_dim, shape.value_dim);
+    const Index token = b * shape.seq_len + i;
+    const Index begin = softmax.first_key[token];
+    const View upstream = row(dout, token, shape.out_cols()).subspan(h * shape.value_dim, shape.value_dim);
     Vector dp(i + 1);
-    for (Index j = 0; j <= i; ++j) dp[j] = dot(upstream, value(qkv, shape, b, j, h));
+    for (Index j = begin; j <= i; ++j) dp[j] = dot(upstream, value(qkv, shape, b, j, h));
     const double delta = dot(probabilities, dp);
-    for (Index j = 0; j <= i; ++j) {
+    for (Index j = begin; j <= i; ++j) {
       const double dscore = probabilities[j] * (dp[j] - delta) * scale;
       add_scaled(gradient(b, i, columns.query(h), shape.head_dim), dscore, key(qkv, shape, b, j, h));
       add_scaled(gradient(b, j, columns.key(h), shape.head_dim), dscore, query(qkv, shape, b, i, h));

@@ -23,12 +23,17 @@ struct RopeShape {
 [[nodiscard]] View value(View qkv, const AttentionShape& shape, Index batch, Index position, Index head);
 
 struct Softmax {
-  Vector probabilities;  // [B, H, S, S]; zero above the diagonal
-  Vector lse;            // [B, H, S]: log of the sum of exp(scale * q k^T)
+  Vector probabilities;          // [B, H, S, S]; zero above the diagonal, and before the query's document
+  Vector lse;                    // [B, H, S]: log of the sum of exp(scale * q k^T)
+  std::vector<Index> first_key;  // [B, S]: the first that each query sees
 };
 
-/// softmax(scale * q k^T) over the keys at and before each query. qkv [B S, (H + KV) hd + KV vd].
-[[nodiscard]] Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale);
+/// The position in its sequence of the first token of each token's document, [T]; empty where each sequence is one.
+using DocumentStarts = std::span<const std::int32_t>;
+
+/// softmax(scale * q k^T) over the keys of each query's document, up to the query. qkv [B S, (H + KV) hd + KV vd].
+[[nodiscard]] Softmax attention_softmax(View qkv, const AttentionShape& shape, double scale,
+                                        DocumentStarts document_start = {});
 
 /// out [B S, H vd] = probabilities * values.
 [[nodiscard]] Vector attention_forward(View qkv, const Softmax& softmax, const AttentionShape& shape);

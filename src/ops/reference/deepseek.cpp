@@ -77,11 +77,13 @@ struct Further {
   Vector dlogits;
 };
 
-/// Each sequence's tokens one to the left, `last` at its end.
-std::vector<std::int32_t> shifted(const std::vector<std::int32_t>& tokens, Index seq_len, std::int32_t last) {
-  std::vector<std::int32_t> result;
-  for (Index i = 0; i < std::ssize(tokens); ++i) {
-    result.push_back((i + 1) % seq_len == 0 ? last : tokens[i + 1]);
+/// Of `tokens`, which lie as those of `batch` do: each document's one to the left, `last` at its end.
+std::vector<std::int32_t> shifted(const std::vector<std::int32_t>& tokens, const LlamaBatch& batch, std::int32_t last) {
+  std::vector<std::int32_t> result(tokens.size(), last);
+  for (Index i = 0; i + 1 < std::ssize(tokens); ++i) {
+    const Index next = (i + 1) % batch.seq_len;
+    const Index first = batch.document_start.empty() ? 0 : batch.document_start[i + 1];
+    if (next != first) result[i] = tokens[i + 1];
   }
   return result;
 }
@@ -160,8 +162,8 @@ class DeepSeek {
     for (Index depth = 0; depth < config_.mtp_depth; ++depth) {
       const std::string prefix = fmt::format("mtp.{}.", depth);
       Further& further = all.emplace_back();
-      further.tokens = shifted(*tokens, batch_.seq_len, 0);
-      further.targets = shifted(*targets, batch_.seq_len, -1);
+      further.tokens = shifted(*tokens, batch_, 0);
+      further.targets = shifted(*targets, batch_, -1);
       further.stream = *read;
       further.embedded = embedding_forward(further.tokens, weight("tok_embeddings.weight"), config_.dim);
       further.stream_norm = norm_of(prefix + "hnorm.weight", further.stream, config_.dim);
@@ -186,7 +188,7 @@ class DeepSeek {
 
   Vector attend(const std::string& prefix, LatentBlock& block) const {
     block.qkv = is_latent() ? latent_qkv(prefix, block) : grouped_qkv(prefix, block);
-    block.softmax = attention_softmax(block.qkv, attention_, scale_);
+    block.softmax = attention_softmax(block.qkv, attention_, scale_, batch_.document_start);
     block.attended = attention_forward(block.qkv, block.softmax, attention_);
     return gemm(block.attended, weight(prefix + "wo.weight"), rows_, config_.dim, attention_.out_cols());
   }

@@ -72,7 +72,7 @@ class Llama {
     block.projected =
         gemm(block.attention_norm.y, weight(prefix + "attention.wqkv.weight"), rows_, attention_.qkv_cols(), dim);
     block.qkv = rope(normed_heads(prefix, block.projected), cos_sin_, rope_, false);
-    block.softmax = attention_softmax(block.qkv, attention_, scale_);
+    block.softmax = attention_softmax(block.qkv, attention_, scale_, batch_.document_start);
     block.attended = attention_forward(block.qkv, block.softmax, attention_);
     block.middle = sum_of(
         block.input, gemm(block.attended, weight(prefix + "attention.wo.weight"), rows_, dim, attention_.out_cols()));

@@ -35,7 +35,8 @@ using Parameters = std::map<std::string, Vector>;
 /// Sequences of equal length, one after the other. A target below 0 is ignored.
 struct LlamaBatch {
   Index batch, seq_len;
-  std::vector<std::int32_t> tokens, targets;  // [batch * seq_len]
+  std::vector<std::int32_t> tokens, targets;      // [batch * seq_len]
+  std::vector<std::int32_t> document_start = {};  // as ops::Documents has them; empty where each sequence is one
 };
 
 struct LlamaStep {

@@ -17,6 +17,22 @@ double softmax_scale(Index head_dim) {
   return 1 / std::sqrt(static_cast<double>(head_dim));
 }
 
+/// Documents of a case, in memory of the trial. Empty starts: none.
+Documents documents_of(Trial& trial, const std::vector<std::int32_t>& starts) {
+  if (starts.empty()) return {};
+  return {trial.input("document_start", starts), true};
+}
+
+std::vector<std::int32_t> starts_of(const AttentionCase& c) {
+  if (!c.packing) return {};
+  return document_starts(*c.packing, c.shape.batch, c.shape.seq_len);
+}
+
+/// Whether the same results, bit by bit, are to come without documents.
+bool is_one_document(const std::vector<std::int32_t>& starts) {
+  return !starts.empty() && std::ranges::all_of(starts, [](std::int32_t start) { return start == 0; });
+}
+
 std::vector<bf16> make_qkv(const AttentionCase& c) {
   auto qkv = random_bf16("qkv", c.shape.rows() * c.shape.qkv_cols(), c.spread);
   if (c.non_finite) qkv[qkv.size() / 2].bits = 0x7FC0;
@@ -42,7 +58,7 @@ Vector backward_terms(View qkv, View out, View dout, const reference::Softmax& s
     const Index token = b * shape.seq_len + i;
     const View upstream = reference::row(dout, token, shape.out_cols()).subspan(h * vd, vd);
     const double delta = dot_magnitudes(upstream, reference::row(out, token, shape.out_cols()).subspan(h * vd, vd));
-    for (Index j = 0; j <= i; ++j) {
+    for (Index j = softmax.first_key[token]; j <= i; ++j) {
       const double p = softmax.probabilities[query * shape.seq_len + j];
       const double ds = p * scale * (dot_magnitudes(upstream, reference::value(qkv, shape, b, j, h)) + delta);
       const Index key_token = b * shape.seq_len + j;
@@ -86,16 +102,27 @@ void OpCheck<AttentionForward>::run(Trial& trial, const AttentionCase& c) {
   const double scale = softmax_scale(c.shape.head_dim);
   const auto out = trial.output<bf16>("out", c.shape.rows() * c.shape.out_cols());
   const auto lse = trial.output<float>("lse", c.shape.rows() * c.shape.heads);
-  trial.run(AttentionForward{trial.input("qkv", qkv), out.data(), lse.data(), c.shape, static_cast<float>(scale)});
+  const auto starts = starts_of(c);
+  AttentionForward op{trial.input("qkv", qkv),    out.data(), lse.data(), c.shape, static_cast<float>(scale),
+                      documents_of(trial, starts)};
+  trial.run(op);
+  if (is_one_document(starts)) {
+    const std::vector<bf16> packed_out(out.begin(), out.end());
+    const std::vector<float> packed_lse(lse.begin(), lse.end());
+    op.documents = {};
+    trial.run(op);
+    trial.expect_same<bf16>("out without documents", out, packed_out);
+    trial.expect_same<float>("lse without documents", lse, packed_lse);
+  }
 
   const Vector wide = reference::widen(qkv);
-  const auto softmax = reference::attention_softmax(wide, c.shape, scale);
+  const auto softmax = reference::attention_softmax(wide, c.shape, scale, starts);
   const Vector want = reference::attention_forward(wide, softmax, c.shape);
   if (c.non_finite) return trial.expect_visible("out", out, want);
   const Vector terms = reference::attention_forward(magnitudes(wide), softmax, c.shape);
   trial.expect_bf16("out", out, want, fraction(kRoundedFactor, terms));
   // lse over magnitudes bounds every score's terms; hd products a score, S exponentials a row.
-  const Vector score_terms = reference::attention_softmax(magnitudes(wide), c.shape, scale).lse;
+  const Vector score_terms = reference::attention_softmax(magnitudes(wide), c.shape, scale, starts).lse;
   Vector allowed = score_terms;
   for (double& each : allowed) {
     each = kRoundoffF32 * (static_cast<double>(c.shape.head_dim + 8) * each + static_cast<double>(c.shape.seq_len) + 8);
@@ -107,13 +134,27 @@ void OpCheck<AttentionBackward>::run(Trial& trial, const AttentionCase& c) {
   const auto qkv = make_qkv(c);
   const double scale = softmax_scale(c.shape.head_dim);
   const Vector wide = reference::widen(qkv);
-  const auto softmax = reference::attention_softmax(wide, c.shape, scale);
+  const auto starts = starts_of(c);
+  const auto softmax = reference::attention_softmax(wide, c.shape, scale, starts);
   const auto out = round_to_bf16(reference::attention_forward(wide, softmax, c.shape));
   const auto dout = random_bf16("dout", std::ssize(out));
   const auto lse = round_to_f32(softmax.lse);
   const auto dqkv = trial.output<bf16>("dqkv", std::ssize(qkv));
-  trial.run(AttentionBackward{trial.input("qkv", qkv), trial.input("out", out), trial.input("dout", dout),
-                              trial.input("lse", lse), dqkv.data(), c.shape, static_cast<float>(scale)});
+  AttentionBackward op{trial.input("qkv", qkv),
+                       trial.input("out", out),
+                       trial.input("dout", dout),
+                       trial.input("lse", lse),
+                       dqkv.data(),
+                       c.shape,
+                       static_cast<float>(scale),
+                       documents_of(trial, starts)};
+  trial.run(op);
+  if (is_one_document(starts)) {
+    const std::vector<bf16> packed(dqkv.begin(), dqkv.end());
+    op.documents = {};
+    trial.run(op);
+    trial.expect_same<bf16>("dqkv without documents", dqkv, packed);
+  }
 
   const Vector upstream = reference::widen(dout);
   const Vector want = reference::attention_backward(wide, softmax, upstream, c.shape, scale);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/selftest/op_check.h"
+#include "ops/selftest/packing.h"
 
 namespace octet::ops::selftest {
 
@@ -61,36 +62,61 @@ struct AttentionCase {
   AttentionShape shape;
   double spread = 1;  ///< standard deviation of qkv: scores grow with its square
   bool non_finite = false;
+  std::optional<Packing> packing = {};
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("{} x {} tokens, {} heads on {} of {} and {}, values of {}{}", shape.batch, shape.seq_len,
-                       shape.heads, shape.kv_heads, shape.head_dim, shape.value_dim, spread, non_finite ? ", NaN" : "");
+    return fmt::format("{} x {} tokens, {} heads on {} of {} and {}, values of {}{}{}", shape.batch, shape.seq_len,
+                       shape.heads, shape.kv_heads, shape.head_dim, shape.value_dim, spread, non_finite ? ", NaN" : "",
+                       selftest::describe(packing));
   }
 };
 
 /// Values as long as queries and keys, shorter, and longer; lengths that are no multiple of eight.
+inline constexpr auto kWholeAttentionCases = std::to_array<AttentionCase>({
+    {{0, 5, 2, 1, 16}},
+    {{1, 1, 1, 1, 2}},
+    {{2, 2, 3, 3, 8}},
+    {{1, 31, 4, 2, 20}},
+    {{3, 17, 6, 2, 32}},
+    {{1, 129, 4, 1, 64}},
+    {{2, 130, 2, 2, 128}},
+    {{1, 67, 4, 2, 16}, 4},
+    {{1, 257, 2, 1, 32}},
+    {{2, 33, 4, 2, 16}, 1, true},
+    {{1, 3, 2, 1, 1, 3}},
+    {{2, 19, 4, 2, 13, 7}},
+    {{1, 70, 4, 2, 24, 40}},
+    {{2, 81, 2, 2, 192, 128}},
+    {{1, 70, 2, 1, 224, 256}},
+    {{1, 33, 4, 1, 192, 128}, 1, true},
+});
+
+/// Documents of one token, and of a few; that begin beside the edges of tiles of 16 to 128 rows, or with a sequence's
+/// last token; that are longer than a tile, so that others lie wholly outside of them; each instance of the GPUs'
+/// kernels, and heads that these take in plain fp32.
+inline constexpr auto kPackedAttentionCases = std::to_array<AttentionCase>({
+    {{3, 5, 2, 1, 8}, 1, false, Packing{2}},
+    {{2, 66, 2, 1, 16}, 1, false, Packing{1}},
+    {{2, 90, 6, 2, 20}, 1, false, Packing{7}},
+    {{1, 300, 2, 1, 32}, 1, false, Packing{0, {100, 257}}},
+    {{1, 130, 4, 2, 64}, 1, false, Packing{0, {1, 63, 64, 65, 127, 129}}},
+    {{2, 131, 2, 1, 128}, 1, false, Packing{0, {15, 17, 31, 33, 128, 130}}},
+    {{1, 70, 2, 2, 192, 128}, 1, false, Packing{0, {16, 32, 48, 64, 69}}},
+    {{1, 70, 2, 1, 256}, 1, false, Packing{0, {33, 63}}},
+    {{2, 150, 4, 2, 32}, 1, false, kWholeSequences},
+    {{2, 33, 4, 2, 16}, 1, true, Packing{10}},
+});
+
 template <>
 struct OpCheck<AttentionForward> {
-  static constexpr std::array<AttentionCase, 16> kCases{{
-      {{0, 5, 2, 1, 16}},
-      {{1, 1, 1, 1, 2}},
-      {{2, 2, 3, 3, 8}},
-      {{1, 31, 4, 2, 20}},
-      {{3, 17, 6, 2, 32}},
-      {{1, 129, 4, 1, 64}},
-      {{2, 130, 2, 2, 128}},
-      {{1, 67, 4, 2, 16}, 4},
-      {{1, 257, 2, 1, 32}},
-      {{2, 33, 4, 2, 16}, 1, true},
-      {{1, 3, 2, 1, 1, 3}},
-      {{2, 19, 4, 2, 13, 7}},
-      {{1, 70, 4, 2, 24, 40}},
-      {{2, 81, 2, 2, 192, 128}},
-      {{1, 70, 2, 1, 224, 256}},
-      {{1, 33, 4, 1, 192, 128}, 1, true},
-  }};
-  static constexpr std::array<AttentionCase, 3> kThoroughCases{
-      {{{1, 515, 8, 2, 64}}, {{2, 384, 4, 4, 128}}, {{1, 403, 4, 4, 192, 128}}}};
+  static constexpr auto kCases = join(kWholeAttentionCases, kPackedAttentionCases);
+  static constexpr auto kThoroughCases = std::to_array<AttentionCase>({
+      {{1, 515, 8, 2, 64}},
+      {{2, 384, 4, 4, 128}},
+      {{1, 403, 4, 4, 192, 128}},
+      {{2, 515, 8, 2, 128}, 1, false, Packing{37, {255, 257, 511}}},
+      {{1, 403, 4, 4, 192, 128}, 1, false, Packing{65}},
+  });
   static void run(Trial& trial, const AttentionCase& c);
 };
 

@@ -93,14 +93,19 @@ void OpCheck<Add>::run(Trial& trial, const AddCase& c) {
 
 void OpCheck<ShiftTokens>::run(Trial& trial, const ShiftCase& c) {
   const auto tokens = random_tokens("tokens", c.sequences * c.seq_len, 1000);
+  const auto ends = [&](Index s, Index t) {
+    return t + 1 == c.seq_len || (c.packing && c.packing->begins_at(s, t + 1));
+  };
   std::vector<std::int32_t> want;
   for (Index s = 0; s < c.sequences; ++s) {
-    const auto first = tokens.begin() + s * c.seq_len;
-    want.insert(want.end(), first + 1, first + c.seq_len);
-    want.push_back(-1);
+    for (Index t = 0; t < c.seq_len; ++t) want.push_back(ends(s, t) ? -1 : tokens[s * c.seq_len + t + 1]);
   }
   const auto shifted = trial.output<std::int32_t>("shifted", std::ssize(tokens));
-  trial.run(ShiftTokens{trial.input("tokens", tokens), shifted.data(), std::ssize(tokens), c.seq_len, -1});
+  Documents documents;
+  if (c.packing) {
+    documents = {trial.input("document_start", document_starts(*c.packing, c.sequences, c.seq_len)), true};
+  }
+  trial.run(ShiftTokens{trial.input("tokens", tokens), shifted.data(), std::ssize(tokens), c.seq_len, -1, documents});
   trial.expect_same<std::int32_t>("shifted", shifted, want);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/selftest/op_check.h"
+#include "ops/selftest/packing.h"
 
 namespace octet::ops::selftest {
 
@@ -71,13 +72,25 @@ struct OpCheck<Add> {
 
 struct ShiftCase {
   Index sequences, seq_len;
+  std::optional<Packing> packing = {};
 
-  [[nodiscard]] std::string describe() const { return fmt::format("{} sequences of {}", sequences, seq_len); }
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("{} sequences of {}{}", sequences, seq_len, selftest::describe(packing));
+  }
 };
 
 template <>
 struct OpCheck<ShiftTokens> {
-  static constexpr auto kCases = std::to_array<ShiftCase>({{0, 5}, {1, 1}, {3, 1}, {1, 9}, {4, 128}, {33, 100}});
+  static constexpr auto kCases = std::to_array<ShiftCase>({{0, 5},
+                                                           {1, 1},
+                                                           {3, 1},
+                                                           {1, 9},
+                                                           {4, 128},
+                                                           {33, 100},
+                                                           {3, 1, Packing{1}},
+                                                           {2, 9, Packing{1}},
+                                                           {4, 128, Packing{5, {1, 64, 126}}},
+                                                           {33, 100, kWholeSequences}});
   static constexpr auto kThoroughCases = std::to_array<ShiftCase>({{7, 8192}});
   static void run(Trial& trial, const ShiftCase& c);
 };
