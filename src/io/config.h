@@ -34,6 +34,7 @@ struct Config {
   enum class RouterScore { sigmoid, softmax };
   enum class Shadow { none, bf16 };
   enum class Graphs { automatic, off };
+  enum class Boundaries { ignored, attention };
 
   struct RopeScaling {
     double factor = 1.0;
@@ -168,7 +169,9 @@ struct Config {
 
   struct Data {
     std::vector<std::string> train;
+    std::vector<std::string> mix;
     std::vector<std::string> validation;
+    Boundaries boundaries = Boundaries::ignored;
     bool shuffle = true;
     std::int64_t seed = 1;
     bool operator==(const Data&) const = default;
@@ -262,6 +265,9 @@ constexpr auto config_choices(Config::Shadow) {
 }
 constexpr auto config_choices(Config::Graphs) {
   return std::array<std::string_view, 2>{"auto", "off"};
+}
+constexpr auto config_choices(Config::Boundaries) {
+  return std::array<std::string_view, 2>{"ignored", "attention"};
 }
 
 /// The TOML name of a choice: config_name(Config::Decay::sqrt) is "sqrt".

@@ -17,7 +17,11 @@
 
 namespace octet {
 
-/// What a step came to. Loss in nats per token, the mean over all micro-batches; norm of the unclipped gradient.
+/// How many of `targets` count in a loss: those from 0 on.
+[[nodiscard]] std::int64_t count_targets(std::span<const std::int32_t> targets);
+
+/// What a step came to. Loss in nats per token, the mean over the targets of all micro-batches that count, 0 where none
+/// does; norm of the unclipped gradient.
 struct StepOutcome {
   double loss = 0;
   double grad_norm = 0;
@@ -63,9 +67,12 @@ class Engine {
   /// Allocates the planned arena. Until then only the plan exists.
   void allocate();
 
-  /// Where the caller puts the tokens of the next step: [accumulate * batch, seq_len] each.
+  /// Where the caller puts the tokens of the next step: [accumulate * batch, seq_len] each. Targets below 0 are left
+  /// out of losses and their means; a device that replays its steps runs such a step op by op.
   [[nodiscard]] std::span<std::int32_t> inputs();
   [[nodiscard]] std::span<std::int32_t> targets();
+  /// The index in its row of the first token of each token's document; empty unless data.boundaries asks for it.
+  [[nodiscard]] std::span<std::int32_t> document_start();
 
   /// Forward and backward of all micro-batches and the gradient's norm. Weights stay as they are. Then the step is
   /// applied by update(), or left out by discard(); until then nothing else can run. Discards a step that is open.
@@ -80,7 +87,8 @@ class Engine {
   void update(std::int64_t step, double learning_rate, double grad_norm);
   /// Leaves the computed step out: ends its gradients. Nothing happens where no step is open.
   void discard() { step_memory_.reset(); }
-  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets().
+  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs() and targets(), over the targets
+  /// that count; 0 where none does.
   [[nodiscard]] double validate();
   /// Counts what the casts of the next step do; see `cast_counts`.
   void watch_casts();
@@ -132,7 +140,7 @@ class Engine {
   MemoryPlan plan_;
   Work planned_work_;
   Buffer inputs_, targets_;  // [accumulate * batch, seq_len] i32
-  std::vector<std::int32_t> host_inputs_, host_targets_;
+  std::vector<std::int32_t> host_inputs_, host_targets_, host_document_start_;
   Buffer loss_sum_;                                  // [1] f64
   Buffer gradient_squares_;                          // [1] f64
   Buffer scalars_;                                   // ops::StepScalars
@@ -143,6 +151,7 @@ class Engine {
   WatchedLosses watched_losses_;
   std::unique_ptr<StepMemory> step_memory_;  // between gradients and update, where gradients live for a step
   CapturedStep captured_;
+  std::int64_t counted_targets_ = 0;  // of this step
 };
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/timing.h"
+#include "data/mix_rules.h"
 #include "train/device_fault.h"
 #include "train/machine.h"
 #include "train/memory_shortage.h"
@@ -36,10 +37,23 @@ Engine make_engine(const TrainRequest& request) {
   return {config, std::move(backend), std::move(model), request.record.gradients};
 }
 
-Loader open_training_data(const Config& config) {
-  return {open_shards(config.data.train, config.model.vocab_size, "data.train"),
-          static_cast<std::uint64_t>(config.training.seq_len), static_cast<std::uint64_t>(config.data.seed),
-          config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored};
+bool keeps_boundaries(const Config& config) {
+  return config.data.boundaries == Config::Boundaries::attention;
+}
+
+Prefetcher open_training_data(const Config& config) {
+  constexpr std::uint64_t kSeedStep = 0x9E3779B97F4A7C15U;  // so that sources of one size have orders of their own
+  auto seed = static_cast<std::uint64_t>(config.data.seed);
+  std::vector<Mix::Source> sources;
+  for (const MixSource& source : assign_sources(config.data.train, config.data.mix)) {
+    sources.push_back({source.rule, source.share,
+                       Loader(open_shards(source.paths, config.model.vocab_size, "data.train"),
+                              static_cast<std::uint64_t>(config.training.seq_len), seed,
+                              config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored)});
+    seed += kSeedStep;
+  }
+  const std::int64_t rows = config.training.batch_size * config.training.accumulate;
+  return {Mix(std::move(sources)), static_cast<std::size_t>(rows * config.training.seq_len), keeps_boundaries(config)};
 }
 
 std::optional<ValidationLoader> open_validation_data(const Config& config) {
@@ -53,6 +67,12 @@ std::optional<ValidationLoader> open_validation_data(const Config& config) {
         "smaller training.batch_size",
         loader.windows(), config.training.seq_len, config.training.batch_size);
   }
+  const auto batch = static_cast<std::uint64_t>(config.training.batch_size);
+  if (!loader.has_targets(loader.windows() / batch * batch)) {
+    throw UserError("data.validation has no target that counts in its first {} sequences: use other text, or none",
+                    loader.windows() / batch * batch);
+  }
+  if (keeps_boundaries(config)) loader.require_documents();
   return loader;
 }
 
@@ -69,7 +89,7 @@ std::string explain(const DeviceFault& fault, const Engine& engine, const std::f
 
 /// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on. `is_ours`
 /// says from when on the directory is this run's.
-RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader& loader, bool& is_ours) {
+RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Prefetcher& loader, bool& is_ours) {
   const std::filesystem::path& path = request.run_directory;
   const Config& config = request.loaded.config;
   const Parameters& parameters = engine.model().parameters();
@@ -104,7 +124,7 @@ void record_failure(const TrainRequest& request, const RunFacts& facts, const En
   }
 }
 
-RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Loader& loader) {
+RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Prefetcher& loader) {
   bool is_ours = false;
   try {
     return begin_or_resume(request, engine, loader, is_ours);
@@ -199,7 +219,7 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   io::StepMetrics record;
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
-  loader_.next_batch(engine_.inputs(), engine_.targets());
+  loader_.next_batch({engine_.inputs(), engine_.targets(), engine_.document_start()});
   phase.next("gradients");
   std::optional<ScaleWatch> scales;
   if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
@@ -263,12 +283,17 @@ double Trainer::validation_loss(const ValidationLoader& data) {
   const auto batch = static_cast<std::uint64_t>(config_.training.batch_size);
   const auto count = static_cast<std::size_t>(engine_.tokens_per_micro_batch());
   const std::uint64_t batches = data.windows() / batch;
+  const std::span<std::int32_t> starts = engine_.document_start();
   double sum = 0;
+  double weights = 0;  // of batches: the shares of their targets that count, some of which do
   for (std::uint64_t i = 0; i < batches; ++i) {
-    data.read(i * batch, engine_.inputs().first(count), engine_.targets().first(count));
-    sum += engine_.validate();
+    const std::span<std::int32_t> targets = engine_.targets().first(count);
+    data.read(i * batch, {engine_.inputs().first(count), targets, starts.first(starts.empty() ? 0 : count)});
+    const double weight = static_cast<double>(count_targets(targets)) / static_cast<double>(count);
+    sum += engine_.validate() * weight;
+    weights += weight;
   }
-  return sum / static_cast<double>(batches);
+  return sum / weights;
 }
 
 void Trainer::checkpoint(std::int64_t step) {
