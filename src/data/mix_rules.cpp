@@ -12,9 +12,9 @@
 namespace octet {
 namespace {
 
-constexpr const char* kForm = "write it as \"GLOB: WEIGHT\", such as \"data/web*: 0.7\"";
+constexpr const char* kRuleForm = "write it as \"GLOB: WEIGHT\", such as \"data/web*: 0.7\"";
 
-std::string_view trim(std::string_view text) {
+std::string_view trim_spaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
@@ -25,16 +25,16 @@ struct Rule {
   double weight = 0;
 };
 
-Rule parse(const std::string& text) {
+Rule parse_rule(const std::string& text) {
   const std::size_t colon = text.rfind(':');  // a path may have colons of its own
-  if (colon == std::string::npos) throw UserError("data.mix \"{}\" has no weight: {}", text, kForm);
+  if (colon == std::string::npos) throw UserError("data.mix \"{}\" has no weight: {}", text, kRuleForm);
   const std::string_view whole = text;
-  Rule rule{trim(whole.substr(0, colon)), 0};
-  const std::string_view weight = trim(whole.substr(colon + 1));
-  if (rule.pattern.empty()) throw UserError("data.mix \"{}\" has no pattern: {}", text, kForm);
+  Rule rule{trim_spaces(whole.substr(0, colon)), 0};
+  const std::string_view weight = trim_spaces(whole.substr(colon + 1));
+  if (rule.pattern.empty()) throw UserError("data.mix \"{}\" has no pattern: {}", text, kRuleForm);
   const auto [end, error] = std::from_chars(weight.data(), weight.data() + weight.size(), rule.weight);
   if (error != std::errc() || end != weight.data() + weight.size() || !std::isfinite(rule.weight)) {
-    throw UserError("data.mix \"{}\": the weight \"{}\" is no number: {}", text, weight, kForm);
+    throw UserError("data.mix \"{}\": the weight \"{}\" is no number: {}", text, weight, kRuleForm);
   }
   if (rule.weight <= 0) {
     throw UserError("data.mix \"{}\": a weight must be above 0, is {}: remove the rule and its files from data.train",
@@ -74,7 +74,7 @@ std::vector<std::uint64_t> shares_of(const std::vector<Rule>& rules, const std::
 std::vector<MixSource> assign_sources(const std::vector<std::string>& paths, const std::vector<std::string>& rules) {
   if (rules.empty()) return {{.rule = {}, .share = kWholeMix, .paths = paths}};
   std::vector<Rule> parsed;
-  for (const std::string& rule : rules) parsed.push_back(parse(rule));
+  for (const std::string& rule : rules) parsed.push_back(parse_rule(rule));
   const std::vector<std::uint64_t> shares = shares_of(parsed, rules);
   std::vector<MixSource> sources;
   for (std::size_t i = 0; i < rules.size(); ++i) sources.push_back({rules[i], shares[i], {}});
