@@ -91,13 +91,19 @@ void add_chat(CLI::App& app) {
       ->check(CLI::Range(std::uint32_t{1}, kMaxRowTokens - 1));
   chat->add_option("--template", command->chat_template,
                    "auto (that of the tokenizer's directory), llama3, llama3.1, chatml, qwen2.5, qwen3, deepseek-v3");
-  chat->add_option("--loss", command->options.loss, "Targets: replies, last-reply or all (default replies)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ChatLoss>{
-          {"replies", ChatLoss::replies}, {"last-reply", ChatLoss::last_reply}, {"all", ChatLoss::all}}));
-  chat->add_option("--too-long", command->options.too_long,
-                   "Conversations beyond seq_len + 1 tokens: truncate or drop (default truncate)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, TooLong>{{"truncate", TooLong::truncate}, {"drop", TooLong::drop}}));
+  const auto set_loss = [command](const std::string& name) {
+    command->options.loss = name == "all"          ? ChatLoss::all
+                            : name == "last-reply" ? ChatLoss::last_reply
+                                                   : ChatLoss::replies;
+  };
+  chat->add_option_function<std::string>("--loss", set_loss, "Targets: replies, last-reply or all (default replies)")
+      ->check(CLI::IsMember({"replies", "last-reply", "all"}));
+  const auto set_too_long = [command](const std::string& name) {
+    command->options.too_long = name == "drop" ? TooLong::drop : TooLong::truncate;
+  };
+  chat->add_option_function<std::string>("--too-long", set_too_long,
+                                         "Conversations beyond seq_len + 1 tokens: truncate or drop (default truncate)")
+      ->check(CLI::IsMember({"truncate", "drop"}));
   chat->add_flag("--json", command->json, "Print JSON");
   chat->callback([command] { run(*command); });
 }

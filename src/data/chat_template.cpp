@@ -19,7 +19,7 @@ struct Style {
   std::string_view turn_end;                // special token
   std::string_view after_turn;              // text
   bool trims = false;                       // white space around a turn's text goes
-  std::array<std::string_view, 4> has;      // in the model's own template: all of these
+  std::array<std::string_view, 5> has;      // in the model's own template: all of these
   std::array<std::string_view, 4> has_not;  // and none of these
 };
 
@@ -38,7 +38,7 @@ constexpr Style llama(std::string_view name) {
           .turn_end = "<|eot_id|>",
           .after_turn = {},
           .trims = true,
-          .has = {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
+          .has = {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "trim"},
           .has_not = {}};
 }
 
@@ -57,12 +57,12 @@ constexpr Style chatml(std::string_view name) {
 
 constexpr std::array<Style, 6> make_styles() {
   Style llama3 = llama("llama3");
-  llama3.has_not = {"Today Date", "tools", "strftime_now"};
+  llama3.has_not = {"system", "tools", "Today Date"};
   Style llama3_1 = llama("llama3.1");
-  llama3_1.has[3] = "26 Jul 2024";
+  llama3_1.has[4] = "26 Jul 2024";
   llama3_1.has_not = {"strftime_now"};
   Style plain = chatml("chatml");
-  plain.has_not = {"You are", "tools", kThink};
+  plain.has_not = {"system", "tools", kThink};
   Style qwen2_5 = chatml("qwen2.5");
   qwen2_5.default_system = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.";
   qwen2_5.has[2] = qwen2_5.default_system;

@@ -8,7 +8,6 @@
 namespace octet {
 
 Prefetcher::Prefetcher(Mix mix, std::size_t tokens, bool documents) : mix_(std::move(mix)), state_(mix_.state()) {
-  if (documents) mix_.require_documents();
   first_.inputs.resize(tokens);
   first_.targets.resize(tokens);
   if (documents) first_.document_start.resize(tokens);

@@ -14,8 +14,7 @@ namespace octet {
 /// not taken never happened.
 class Prefetcher {
  public:
-  /// Batches of `tokens` inputs. With `documents` they carry where documents begin.
-  /// Throws UserError where `documents` is asked of shards that do not say.
+  /// Batches of `tokens` inputs. With `documents` they carry where documents begin, which the shards then must know.
   Prefetcher(Mix mix, std::size_t tokens, bool documents);
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;

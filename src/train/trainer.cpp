@@ -5,30 +5,19 @@
 #include <numeric>
 
 #include "core/timing.h"
-#include "data/mix_rules.h"
 #include "train/device_fault.h"
 #include "train/machine.h"
 #include "train/memory_shortage.h"
 #include "train/model_setup.h"
 #include "train/non_finite.h"
 #include "train/schedule.h"
+#include "train/training_data.h"
 
 namespace octet {
 namespace {
 
 /// The reported training loss is the mean over so many last steps.
 constexpr std::size_t kLossWindow = 20;
-
-std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
-  std::vector<Shard> shards;
-  for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path)) {
-      throw UserError("{}: there is no {}: make it with octet tokenize, or correct the path", key, path);
-    }
-    shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
-  }
-  return shards;
-}
 
 Engine make_engine(const TrainRequest& request) {
   const Config& config = request.loaded.config;
@@ -37,43 +26,10 @@ Engine make_engine(const TrainRequest& request) {
   return {config, std::move(backend), std::move(model), request.record.gradients};
 }
 
-bool keeps_boundaries(const Config& config) {
-  return config.data.boundaries == Config::Boundaries::attention;
-}
-
-Prefetcher open_training_data(const Config& config) {
-  constexpr std::uint64_t kSeedStep = 0x9E3779B97F4A7C15U;  // so that sources of one size have orders of their own
-  auto seed = static_cast<std::uint64_t>(config.data.seed);
-  std::vector<Mix::Source> sources;
-  for (const MixSource& source : assign_sources(config.data.train, config.data.mix)) {
-    sources.push_back({source.rule, source.share,
-                       Loader(open_shards(source.paths, config.model.vocab_size, "data.train"),
-                              static_cast<std::uint64_t>(config.training.seq_len), seed,
-                              config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored)});
-    seed += kSeedStep;
-  }
+Prefetcher prefetch_training_data(const Config& config) {
   const std::int64_t rows = config.training.batch_size * config.training.accumulate;
-  return {Mix(std::move(sources)), static_cast<std::size_t>(rows * config.training.seq_len), keeps_boundaries(config)};
-}
-
-std::optional<ValidationLoader> open_validation_data(const Config& config) {
-  if (config.data.validation.empty()) return std::nullopt;
-  const auto windows = static_cast<std::uint64_t>(config.validation.batches * config.training.batch_size);
-  ValidationLoader loader(open_shards(config.data.validation, config.model.vocab_size, "data.validation"),
-                          static_cast<std::uint64_t>(config.training.seq_len), windows);
-  if (loader.windows() < static_cast<std::uint64_t>(config.training.batch_size)) {
-    throw UserError(
-        "data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
-        "smaller training.batch_size",
-        loader.windows(), config.training.seq_len, config.training.batch_size);
-  }
-  const auto batch = static_cast<std::uint64_t>(config.training.batch_size);
-  if (!loader.has_targets(loader.windows() / batch * batch)) {
-    throw UserError("data.validation has no target that counts in its first {} sequences: use other text, or none",
-                    loader.windows() / batch * batch);
-  }
-  if (keeps_boundaries(config)) loader.require_documents();
-  return loader;
+  return {open_training_data(config), static_cast<std::size_t>(rows * config.training.seq_len),
+          config.data.boundaries == Config::Boundaries::attention};
 }
 
 /// What the user hears of a fault: how far the run came, where the device failed, and how to go on.
@@ -142,7 +98,7 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
       listener_(listener),
       pending_signal_(std::move(pending_signal)),
       engine_(make_engine(request_)),
-      loader_(open_training_data(config_)),
+      loader_(prefetch_training_data(config_)),
       validation_(open_validation_data(config_)),
       facts_(gather_facts(request_.loaded, request_.run_directory, request_.command_line)),
       directory_(begin(request_, facts_, engine_, loader_)),

@@ -118,7 +118,7 @@ TEST(ChatTemplate, SpecialTokensAreNamedAndTextIsNever) {
 
 /// Marks as they stand in the models' own templates.
 TEST(ChatTemplate, ThoseOfModelsAreRecognised) {
-  const std::string llama = "{{ '<|start_header_id|>' + role + '<|end_header_id|>' + content + '<|eot_id|>' }}";
+  const std::string llama = "{{ '<|start_header_id|>' + role + '<|end_header_id|>' + content | trim + '<|eot_id|>' }}";
   const std::string chatml = "{{ '<|im_start|>' + role + '\\n' + content + '<|im_end|>' }}";
   const std::string deepseek = "{{ '<｜User｜>' + a + '<｜Assistant｜>' + b + '<｜end▁of▁sentence｜>' }}";
   const auto recognised = [](const std::string& text) { return recognise_chat_template(text, "here"); };

@@ -269,7 +269,7 @@ TEST(Prefetcher, SaysWhatWentWrongToWhoTakesTheBatch) {
   Prefetcher prefetcher(Mix(sources.loader(0)), kSeqLen + 1, false);  // no whole rows
   std::vector<std::int32_t> tokens(kSeqLen + 1);
   EXPECT_THROW(prefetcher.next_batch({tokens, tokens, {}}), Failure);
-  EXPECT_THAT(user_error([&] { Prefetcher(Mix(sources.loader(0)), kSeqLen, true); }),
+  EXPECT_THAT(user_error([&] { Mix(sources.loader(0)).require_documents(); }),
               HasSubstr("does not say where documents end"));
 }
 
