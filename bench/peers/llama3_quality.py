@@ -22,7 +22,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from octet_files import Mistake, Windows, read_checkpoint, read_config, training_windows
+from octet_files import Mistake, Windows, check_order, read_checkpoint, read_config, training_windows
 
 import llama3
 import torch
@@ -71,6 +71,7 @@ class Data:
 
     def __init__(self, config, device):
         self.config, self.device = config, device
+        check_order(config)
         seq_len = config["training"]["seq_len"]
         self.train = Windows(config["data"]["train"], seq_len)
         self.held_out = Windows(config["data"]["validation"], seq_len)

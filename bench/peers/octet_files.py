@@ -9,7 +9,7 @@ import mmap
 import struct
 from pathlib import Path
 
-SHARD_HEADER = struct.Struct("<8sIIQQQ16xQ")
+SHARD_HEADER = struct.Struct("<8sIIQQQ12xIQ")
 TOKEN_FORMATS = {1: "B", 2: "H", 4: "I"}
 MASK = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
@@ -38,9 +38,11 @@ class Shard:
             raise Mistake(f"{path} cannot be read: {error.strerror}") from None
         if len(data) < SHARD_HEADER.size:
             raise Mistake(f"{path} is no token shard: make one with octet tokenize")
-        magic, version, width, _, self.token_count, _, _ = SHARD_HEADER.unpack_from(data)
+        magic, version, width, _, self.token_count, _, flags, _ = SHARD_HEADER.unpack_from(data)
         if magic != b"OCTETTOK" or version not in (1, 2) or len(data) != SHARD_HEADER.size + width * self.token_count:
             raise Mistake(f"{path} is no token shard of version 1 or 2, or is cut short: make one with octet tokenize")
+        if flags != 0:
+            raise Mistake(f"{path} marks its tokens, as octet chat does: the peers read shards of octet tokenize alone")
         self.tokens = memoryview(data)[SHARD_HEADER.size :].cast(TOKEN_FORMATS[width])
 
 
@@ -96,6 +98,15 @@ class Permutation:
         for key in self.keys:
             left, right = right, left ^ (mix(right ^ key) & mask)
         return left << self.half_bits | right
+
+
+def check_order(config):
+    """Refuses what training_windows() does not do: sources in shares, and attention within documents."""
+    data = config["data"]
+    if data.get("mix"):
+        raise Mistake("the peers know no data.mix: leave it empty and name one source in data.train")
+    if data.get("boundaries", "ignored") != "ignored":
+        raise Mistake("the peers attend across documents: set data.boundaries = \"ignored\"")
 
 
 def training_windows(windows, seed, shuffle):

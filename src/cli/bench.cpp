@@ -1,4 +1,4 @@
-// octet bench quantize|gemm|attention|moe|step: measures a device; every table also as JSON.
+// octet bench quantize|gemm|attention|moe|step|loader: measures a device; every table also as JSON.
 #include "cli/bench.h"
 
 #include <fmt/format.h>
@@ -151,17 +151,39 @@ void add_step(CLI::App& bench) {
   added->callback([command] { print(bench_step(command->device, command->step), command->json); });
 }
 
+struct LoaderCommand {
+  std::string config;
+  std::vector<std::string> set;
+  LoaderBenchOptions options;
+  bool json = false;
+};
+
+void add_loader(CLI::App& bench) {
+  auto command = std::make_shared<LoaderCommand>();
+  CLI::App* added = bench.add_subcommand("loader", "Batches of a configuration's training data");
+  added->add_option("config", command->config, "TOML file")->required();
+  added->add_option("--set", command->set, "Override one key (repeatable)")->take_all()->allow_extra_args(false);
+  added->add_option("--batches", command->options.batches, "Batches to time (default 100)")->check(CLI::PositiveNumber);
+  added->add_option("--step-ms", command->options.step_ms, "Milliseconds of a step that takes batches (default 10)")
+      ->check(CLI::Range(0.0, 1e4));
+  added->add_flag("--json", command->json, "Print JSON");
+  added->callback([command] {
+    print(bench_loader(load_config(command->config, command->set).config, command->options), command->json);
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app) {
   CLI::App* bench =
-      app.add_subcommand("bench", "Measure casts, matrix products, attention, experts or whole steps on a device");
+      app.add_subcommand("bench", "Measure casts, matrix products, attention, experts, whole steps or the loader");
   bench->require_subcommand(1);
   add_quantize(*bench);
   add_gemm(*bench);
   add_attention(*bench);
   add_moe(*bench);
   add_step(*bench);
+  add_loader(*bench);
 }
 
 }  // namespace octet::cli

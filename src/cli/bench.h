@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "io/config.h"
+
 namespace octet::cli {
 
 struct BenchReport {
@@ -52,5 +54,14 @@ struct StepBenchOptions {
 /// Whole steps of a configuration in bf16 and in an FP8 recipe: time, where it goes beside what the device can do, what
 /// the host adds, memory against its plan, the ratio of the two. UserError as above.
 [[nodiscard]] BenchReport bench_step(const DeviceBenchOptions& device, const StepBenchOptions& options);
+
+struct LoaderBenchOptions {
+  int batches = 100;      ///< that are timed
+  double step_ms = 10.0;  ///< what a step takes, for the time that it waits
+};
+
+/// Batches of a configuration's training data: made alone on one thread, and taken by steps of a given time while the
+/// next one is made. UserError where the data cannot be opened.
+[[nodiscard]] BenchReport bench_loader(const Config& config, const LoaderBenchOptions& options);
 
 }  // namespace octet::cli

@@ -1,4 +1,4 @@
-// Batches for training (shuffled, any number of epochs, resumable) and for validation (fixed).
+// Batches from one source for training (shuffled, any number of epochs, resumable), and for validation (fixed).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class DataOrder : std::uint8_t { shuffled, as_stored };
 /// nothing else: N batches of one row are one batch of N rows, and a restored loader goes on as if never stopped.
 class Loader {
  public:
-  /// Throws UserError when a shard is shorter than seq_len + 1 tokens.
+  /// Throws UserError when a shard is shorter than seq_len + 1 tokens, or was packed into rows of another length.
   Loader(std::vector<Shard> shards, std::uint64_t seq_len, std::uint64_t seed, DataOrder order = DataOrder::shuffled);
 
   [[nodiscard]] std::uint64_t windows_per_epoch() const { return windows_.count(); }
@@ -34,9 +34,15 @@ class Loader {
   /// Throws UserError when these data have no such position.
   void restore(LoaderState state);
 
-  /// Fills `inputs` and `targets`, both [rows, seq_len]; targets are the inputs shifted by one token. A batch that
-  /// reaches the end of an epoch goes on with the next.
-  void next_batch(std::span<std::int32_t> inputs, std::span<std::int32_t> targets);
+  /// Throws UserError when a shard does not say where documents begin.
+  void require_documents() const { windows_.require_documents(); }
+
+  /// Rows in `batch`.
+  [[nodiscard]] std::size_t rows(const TokenBatch& batch) const { return windows_.rows(batch); }
+  /// Fills row `row` of `batch`. After the last window of an epoch comes the first of the next.
+  void next_row(std::size_t row, const TokenBatch& batch);
+  /// Fills all rows of `batch`.
+  void next_batch(const TokenBatch& batch);
 
  private:
   Windows windows_;
@@ -49,13 +55,18 @@ class Loader {
 class ValidationLoader {
  public:
   /// Uses the first `max_windows` windows (at least 1), or all when there are fewer.
-  /// Throws UserError when a shard is shorter than seq_len + 1 tokens.
+  /// Throws UserError when a shard is shorter than seq_len + 1 tokens, or was packed into rows of another length.
   ValidationLoader(std::vector<Shard> shards, std::uint64_t seq_len, std::uint64_t max_windows);
 
   [[nodiscard]] std::uint64_t windows() const { return count_; }
+  /// Whether its first `windows` windows have a target at all, which marks can deny. Reads until it finds one.
+  [[nodiscard]] bool has_targets(std::uint64_t windows) const;
 
-  /// Fills `inputs` and `targets`, both [rows, seq_len], with the windows [first, first + rows); all must exist.
-  void read(std::uint64_t first, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) const;
+  /// Throws UserError when a shard does not say where documents begin.
+  void require_documents() const { windows_.require_documents(); }
+
+  /// Fills `batch` with the windows [first, first + rows); all must exist.
+  void read(std::uint64_t first, const TokenBatch& batch) const;
 
  private:
   Windows windows_;

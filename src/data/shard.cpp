@@ -42,9 +42,12 @@ void validate_fields(const ShardHeader& header, const std::string& path) {
   if (bytes != 1 && bytes != 2 && bytes != 4) {
     throw UserError("{}: {} bytes per token, but 1, 2 and 4 exist: {}", path, bytes, kTokenizeAgain);
   }
-  if (header.vocab_size == 0 || header.vocab_size > kMaxVocabSize || bytes_per_token_for(header.vocab_size) > bytes) {
-    throw UserError("{}: a vocabulary of {} does not go with {} bytes per token: {}", path, header.vocab_size, bytes,
-                    kTokenizeAgain);
+  const bool marked = (header.flags & kMarkedFlag) != 0;
+  const std::uint64_t largest = marked ? kMaxVocabSize >> 1U : kMaxVocabSize;
+  if (header.vocab_size == 0 || header.vocab_size > largest ||
+      (marked ? bytes_per_marked_token_for(header.vocab_size) : bytes_per_token_for(header.vocab_size)) > bytes) {
+    throw UserError("{}: a vocabulary of {} does not go with {} bytes per token{}: {}", path, header.vocab_size, bytes,
+                    marked ? " with marks" : "", kTokenizeAgain);
   }
   if (header.token_count == 0) throw UserError("{}: holds no tokens: {}", path, kTokenizeAgain);
   if (header.version == 1 && (header.tokenizer != 0 || header.document_end != 0 || header.flags != 0)) {
@@ -54,7 +57,12 @@ void validate_fields(const ShardHeader& header, const std::string& path) {
     throw UserError("{}: documents end with token {}, which is outside the vocabulary of {}: {}", path,
                     header.document_end - 1, header.vocab_size, kTokenizeAgain);
   }
-  if (header.flags != 0) throw UserError("{}: flags {:#x} are unknown: {}", path, header.flags, kTokenizeAgain);
+  const std::uint32_t flags = header.flags & ((std::uint32_t{1} << kRowShift) - 1);
+  if ((flags & ~kMarkedFlag) != 0) throw UserError("{}: flags {:#x} are unknown: {}", path, flags, kTokenizeAgain);
+  const std::uint32_t row = header.flags >> kRowShift;
+  if (row == 1 || (row > 1 && header.token_count % row != 0)) {
+    throw UserError("{}: {} tokens are no whole rows of {}: {}", path, header.token_count, row, kTokenizeAgain);
+  }
 }
 
 void validate_size(const ShardHeader& header, std::uint64_t token_bytes, const std::string& path) {
@@ -85,6 +93,16 @@ void with_tokens(std::span<const std::byte> bytes, std::uint32_t bytes_per_token
   }
 }
 
+/// Of a marked token: the bits of its id, below its marks.
+template <typename Token>
+constexpr Token kIdBits = static_cast<Token>(static_cast<Token>(~Token{0}) >> kMarkBits);
+
+template <typename Token>
+bool has_mark(Token token, TokenMark mark) {
+  constexpr unsigned kShift = 8 * sizeof(Token) - kMarkBits;
+  return ((token >> kShift) & static_cast<unsigned>(mark)) != 0;
+}
+
 }  // namespace
 
 Shard::Shard(std::filesystem::path path, std::uint64_t model_vocab_size, ShardScan scan)
@@ -100,10 +118,15 @@ Shard::Shard(std::filesystem::path path, std::uint64_t model_vocab_size, ShardSc
 
 void Shard::scan_tokens() const {
   with_tokens(token_bytes(), header_.bytes_per_token, [this](auto tokens) {
+    using Token = typename decltype(tokens)::value_type;
+    const Token id_bits = marked() ? kIdBits<Token> : static_cast<Token>(~Token{0});
     // The maximum vectorises, the search for a position does not: it is left to the file that needs it.
-    if (*std::max_element(tokens.begin(), tokens.end()) < header_.vocab_size) return;
-    const auto bad = std::find_if(tokens.begin(), tokens.end(), [this](auto t) { return t >= header_.vocab_size; });
-    throw UserError("{}: token {} at position {} is outside the vocabulary of {}: {}", path_.string(), *bad,
+    Token largest = 0;
+    for (const Token token : tokens) largest = std::max(largest, static_cast<Token>(token & id_bits));
+    if (largest < header_.vocab_size) return;
+    const auto bad =
+        std::ranges::find_if(tokens, [&](Token token) { return Token(token & id_bits) >= header_.vocab_size; });
+    throw UserError("{}: token {} at position {} is outside the vocabulary of {}: {}", path_.string(), *bad & id_bits,
                     bad - tokens.begin(), header_.vocab_size, kTokenizeAgain);
   });
   if (checksum_of(token_bytes()) != header_.token_checksum) {
@@ -111,11 +134,42 @@ void Shard::scan_tokens() const {
   }
 }
 
+/// Calls `use` with the tokens [first, first + count) as they lie on disk.
+template <typename Use>
+void Shard::with_range(std::uint64_t first, std::size_t count, Use use) const {
+  check(first <= token_count() && count <= token_count() - first, "a read stays inside its shard");
+  with_tokens(token_bytes(), header_.bytes_per_token, [&](auto tokens) { use(tokens.subspan(first, count)); });
+}
+
 void Shard::read(std::uint64_t first, std::span<std::int32_t> out) const {
-  check(first <= token_count() && out.size() <= token_count() - first, "a read stays inside its shard");
-  with_tokens(token_bytes(), header_.bytes_per_token, [first, out](auto tokens) {
-    std::ranges::transform(tokens.subspan(first, out.size()), out.begin(),
-                           [](auto token) { return static_cast<std::int32_t>(token); });
+  with_range(first, out.size(), [this, out](auto tokens) {
+    using Token = typename decltype(tokens)::value_type;
+    const Token id_bits = marked() ? kIdBits<Token> : static_cast<Token>(~Token{0});
+    std::ranges::transform(tokens, out.begin(),
+                           [id_bits](Token token) { return static_cast<std::int32_t>(token & id_bits); });
+  });
+}
+
+void Shard::read_targets(std::uint64_t first, std::span<std::int32_t> out) const {
+  if (!marked()) return read(first, out);
+  with_range(first, out.size(), [out](auto tokens) {
+    using Token = typename decltype(tokens)::value_type;
+    std::ranges::transform(tokens, out.begin(), [](Token token) {
+      return has_mark(token, TokenMark::no_target) ? -1 : static_cast<std::int32_t>(token & kIdBits<Token>);
+    });
+  });
+}
+
+void Shard::read_document_starts(std::uint64_t first, std::span<std::int32_t> out) const {
+  check(knows_documents(), "a shard says where documents begin");
+  with_range(first, out.size(), [this, out](auto tokens) {
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const bool begins = marked() ? has_mark(tokens[i], TokenMark::begins_document)
+                                   : i > 0 && tokens[i - 1] == header_.document_end - 1;
+      if (begins) start = i;
+      out[i] = static_cast<std::int32_t>(start);
+    }
   });
 }
 

@@ -11,7 +11,9 @@
 //       32      8  XXH3-64 of the token bytes
 //       40      8  fingerprint of the tokenizer (tokenizer.h); 0: unknown
 //       48      4  one more than the token that ends each document; 0: documents have no end
-//       52      4  flags: 0
+//       52      1  flags: 1 where the two highest bits of each token are marks: the highest that it is no target of the
+//                  loss, the other that it begins a document; ids are then below 2^(8 bytes - 2)
+//       53      3  tokens of a row: the shard consists of rows of so many tokens that belong together; 0: no rows
 //       56      8  XXH3-64 of bytes 0 to 55
 //       64      -  tokens: unsigned integers, nothing after the last
 #pragma once
@@ -52,10 +54,25 @@ class Shard {
     return static_cast<std::int32_t>(header_.document_end - 1);
   }
 
-  /// Copies the tokens [first, first + out.size()) as int32. The range must lie inside the shard.
+  /// Whether its tokens carry marks: which ones are no targets, and which begin a document.
+  [[nodiscard]] bool marked() const { return (header_.flags & kMarkedFlag) != 0; }
+  /// Tokens of the rows that it was packed into; 0: none.
+  [[nodiscard]] std::uint64_t row_tokens() const { return header_.flags >> kRowShift; }
+  /// Whether it says where documents begin: by marks or by the token that ends each.
+  [[nodiscard]] bool knows_documents() const { return marked() || header_.document_end != 0; }
+
+  // What follows concerns the tokens [first, first + out.size()), which must lie inside the shard.
+
+  /// Copies them as int32.
   void read(std::uint64_t first, std::span<std::int32_t> out) const;
+  /// The same, with -1 for those that are marked as no targets.
+  void read_targets(std::uint64_t first, std::span<std::int32_t> out) const;
+  /// For each token the index in `out` of its document's first token: 0 where the document begins at `first` or before.
+  void read_document_starts(std::uint64_t first, std::span<std::int32_t> out) const;
 
  private:
+  template <typename Use>
+  void with_range(std::uint64_t first, std::size_t count, Use use) const;
   [[nodiscard]] std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(sizeof(ShardHeader)); }
   void scan_tokens() const;
 

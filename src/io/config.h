@@ -174,6 +174,7 @@ struct Config {
 
   struct Data {
     std::vector<std::string> train;
+    std::vector<std::string> mix;
     std::vector<std::string> validation;
     Boundaries boundaries = Boundaries::ignored;
     bool shuffle = true;

@@ -150,7 +150,7 @@ DeepSeek::Further DeepSeek::shift(ops::Executor& run, const Batch& batch) const 
 }
 
 void DeepSeek::train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) {
-  const BackwardStep step{batch.shape, gradient_scale, other_losses_.ptr<double>()};
+  const BackwardStep step{batch.shape, batch.token_weight, other_losses_.ptr<double>()};
   auto phase = run.phase("forward");
   if (!accumulate) begin_step(run);
   std::vector<DeepSeekBlock::Saved> saved(blocks_.size());

@@ -55,7 +55,7 @@ Buffer Router::backward(ops::Executor& run, const Tensor& x, const Tensor& dweig
   Memory& memory = run.memory();
   const std::int64_t tokens = x.rows();
   const std::int64_t experts = config_.rule.experts;
-  const float balance_scale = config_.balance_weight * step.gradient_scale * static_cast<float>(step.shape.seq_len);
+  const float balance_scale = config_.balance_weight * step.token_weight * static_cast<float>(step.shape.seq_len);
   Buffer exact = memory.allocate(name_ + ".dlogits_f32", DType::f32, tokens, experts, MemoryClass::activations);
   run(ops::RouteBackward{routing.logits.ptr<float>(), routing.experts.ptr<std::int32_t>(), dweights.ptr<float>(),
                          exact.ptr<float>(), balance_scale == 0 ? nullptr : step.balance_loss, tokens,

@@ -17,7 +17,7 @@ namespace octet {
 /// adds the mean over its sequences of balance_weight * sum of f_e P_e (see RouteBackward).
 struct BackwardStep {
   BatchShape shape;
-  float gradient_scale = 1;        ///< one over the tokens of the step
+  float token_weight = 1;          ///< one over the tokens of the step
   double* balance_loss = nullptr;  ///< [1], added to
 };
 

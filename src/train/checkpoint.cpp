@@ -8,6 +8,7 @@
 #include "io/config_text.h"
 #include "io/safetensors.h"
 #include "ops/host_access.h"
+#include "train/loader_record.h"
 #include "train/named_tensors.h"
 
 namespace octet {
@@ -87,7 +88,7 @@ json describe(const Config& config, const TrainState& state) {
   return {
       {"version", kVersion},
       {"step", state.step},
-      {"loader", {{"epoch", state.loader.epoch}, {"next", state.loader.next}}},
+      {"loader", describe_position(state.loader)},
       {"model", all.at("model")},
       {"order", {{"seed", config.data.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
 }
@@ -239,8 +240,7 @@ TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, cons
                       differences_between(state.at("order"), wanted.at("order")));
     }
     result.step = state.at("step").get<std::int64_t>();
-    result.loader = {state.at("loader").at("epoch").get<std::uint64_t>(),
-                     state.at("loader").at("next").get<std::uint64_t>()};
+    result.loader = read_position(state.at("loader"));
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }

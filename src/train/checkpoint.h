@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/loader.h"
+#include "data/mix.h"
 #include "io/config.h"
 #include "model/parameters.h"
 
@@ -23,7 +23,7 @@ namespace octet {
 /// What a checkpoint holds besides tensors.
 struct TrainState {
   std::int64_t step = 0;  ///< steps done
-  LoaderState loader;
+  MixState loader;
 };
 
 /// Writes the checkpoint of `state.step` below `directory` and then removes all but the newest `keep`.

@@ -35,6 +35,11 @@ void check_document_starts(std::span<const std::int32_t> starts, std::int64_t se
   }
 }
 
+/// What a sum over the targets that count is divided by for their mean; the sum over none is 0.
+double mean_over(std::span<const std::int32_t> targets) {
+  return static_cast<double>(std::max<std::int64_t>(count_targets(targets), 1));
+}
+
 /// How many times its layer's mean the busiest expert got, in the layer where that is most; 0 without experts.
 double worst_load(const std::vector<std::vector<std::int64_t>>& loads) {
   double worst = 0;
@@ -47,6 +52,10 @@ double worst_load(const std::vector<std::vector<std::int64_t>>& loads) {
 }
 
 }  // namespace
+
+std::int64_t count_targets(std::span<const std::int32_t> targets) {
+  return std::ranges::count_if(targets, [](std::int32_t target) { return target >= 0; });
+}
 
 bool StepOutcome::finite() const {
   return std::isfinite(loss) && std::isfinite(grad_norm);
@@ -159,11 +168,13 @@ std::span<std::int32_t> Engine::document_start() {
 
 /// The tokens that every micro-batch and validation reads.
 Batch Engine::micro_batch() const {
-  return {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>()};
+  return {shape_, inputs_.ptr<std::int32_t>(), targets_.ptr<std::int32_t>(),
+          static_cast<float>(1.0 / static_cast<double>(tokens_per_step()))};
 }
 
+/// Of a target's loss in the step's.
 float Engine::gradient_scale() const {
-  return static_cast<float>(1.0 / static_cast<double>(tokens_per_step()));
+  return static_cast<float>(1.0 / static_cast<double>(std::max<std::int64_t>(counted_targets_, 1)));
 }
 
 void Engine::run_micro_batch(std::int64_t index) {
@@ -209,12 +220,15 @@ StepOutcome Engine::compute_gradients(bool watched) {
   upload_tokens(tokens_per_step());
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   ops::write_value(device, gradient_squares_.ptr<double>(), 0.0);
-  captured_.begin(watched || watches_casts_ || run_.is_watched());
+  counted_targets_ = count_targets(host_targets_);
+  // A graph keeps the scale that its losses were captured with.
+  captured_.begin(watched || watches_casts_ || run_.is_watched() || counted_targets_ != tokens_per_step());
   if (watched) {
     run_watched_micro_batch();
-    const auto watched_tokens = static_cast<double>(tokens_per_micro_batch());
-    watched_losses_ = {shadow_->loss_sum() / watched_tokens,
-                       ops::read_value(device, loss_sum_.ptr<double>()) / watched_tokens};
+    const double watched_targets =
+        mean_over(std::span(host_targets_).first(static_cast<std::size_t>(tokens_per_micro_batch())));
+    watched_losses_ = {shadow_->loss_sum() / watched_targets,
+                       ops::read_value(device, loss_sum_.ptr<double>()) / watched_targets};
   } else {
     captured_.run(StepPart::first_micro_batch, run_, [this] { run_micro_batch(0); });
   }
@@ -226,10 +240,10 @@ StepOutcome Engine::compute_gradients(bool watched) {
   }
   captured_.run(StepPart::gradient_norm, run_, [this] { sum_gradient_squares(); });
   const auto span = run_.waiting();
-  const auto tokens = static_cast<double>(tokens_per_step());
+  const double targets = mean_over(host_targets_);
   OtherLosses others = model_->other_losses(device);
-  others.prediction /= tokens;
-  return {ops::read_value(device, loss_sum_.ptr<double>()) / tokens,
+  others.prediction /= targets;
+  return {ops::read_value(device, loss_sum_.ptr<double>()) / targets,
           std::sqrt(ops::read_value(device, gradient_squares_.ptr<double>())), others,
           worst_load(model_->expert_loads(device))};
 }
@@ -272,7 +286,8 @@ double Engine::validate() {
   ops::write_value(device, loss_sum_.ptr<double>(), 0.0);
   run_validation();
   const auto span = run_.waiting();
-  return ops::read_value(device, loss_sum_.ptr<double>()) / static_cast<double>(tokens_per_micro_batch());
+  return ops::read_value(device, loss_sum_.ptr<double>()) /
+         mean_over(std::span(host_targets_).first(static_cast<std::size_t>(tokens_per_micro_batch())));
 }
 
 void Engine::run_weight_cast() {

@@ -17,7 +17,11 @@
 
 namespace octet {
 
-/// What a step came to. Loss in nats per token, the mean over all micro-batches; norm of the unclipped gradient.
+/// How many of `targets` count in a loss: those from 0 on.
+[[nodiscard]] std::int64_t count_targets(std::span<const std::int32_t> targets);
+
+/// What a step came to. Loss in nats per token, the mean over the targets of all micro-batches that count, 0 where none
+/// does; norm of the unclipped gradient.
 struct StepOutcome {
   double loss = 0;
   double grad_norm = 0;
@@ -63,7 +67,8 @@ class Engine {
   /// Allocates the planned arena. Until then only the plan exists.
   void allocate();
 
-  /// Where the caller puts the tokens of the next step: [accumulate * batch, seq_len] each.
+  /// Where the caller puts the tokens of the next step: [accumulate * batch, seq_len] each. Targets below 0 are left
+  /// out of losses and their means; a device that replays its steps runs such a step op by op.
   [[nodiscard]] std::span<std::int32_t> inputs();
   [[nodiscard]] std::span<std::int32_t> targets();
   /// The index in its row of the first token of each token's document, as ops::Documents has it; as many, or none
@@ -83,7 +88,8 @@ class Engine {
   void update(std::int64_t step, double learning_rate, double grad_norm);
   /// Leaves the computed step out: ends its gradients. Nothing happens where no step is open.
   void discard() { step_memory_.reset(); }
-  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs(), targets() and document_start().
+  /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs(), targets() and document_start(),
+  /// over the targets that count; 0 where none does.
   [[nodiscard]] double validate();
   /// Counts what the casts of the next step do; see `cast_counts`.
   void watch_casts();
@@ -147,6 +153,7 @@ class Engine {
   WatchedLosses watched_losses_;
   std::unique_ptr<StepMemory> step_memory_;  // between gradients and update, where gradients live for a step
   CapturedStep captured_;
+  std::int64_t counted_targets_ = 0;  // of this step
 };
 
 }  // namespace octet

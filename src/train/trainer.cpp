@@ -11,23 +11,13 @@
 #include "train/model_setup.h"
 #include "train/non_finite.h"
 #include "train/schedule.h"
+#include "train/training_data.h"
 
 namespace octet {
 namespace {
 
 /// The reported training loss is the mean over so many last steps.
 constexpr std::size_t kLossWindow = 20;
-
-std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
-  std::vector<Shard> shards;
-  for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path)) {
-      throw UserError("{}: there is no {}: make it with octet tokenize, or correct the path", key, path);
-    }
-    shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
-  }
-  return shards;
-}
 
 Engine make_engine(const TrainRequest& request) {
   const Config& config = request.loaded.config;
@@ -36,24 +26,10 @@ Engine make_engine(const TrainRequest& request) {
   return {config, std::move(backend), std::move(model), request.record.gradients};
 }
 
-Loader open_training_data(const Config& config) {
-  return {open_shards(config.data.train, config.model.vocab_size, "data.train"),
-          static_cast<std::uint64_t>(config.training.seq_len), static_cast<std::uint64_t>(config.data.seed),
-          config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored};
-}
-
-std::optional<ValidationLoader> open_validation_data(const Config& config) {
-  if (config.data.validation.empty()) return std::nullopt;
-  const auto windows = static_cast<std::uint64_t>(config.validation.batches * config.training.batch_size);
-  ValidationLoader loader(open_shards(config.data.validation, config.model.vocab_size, "data.validation"),
-                          static_cast<std::uint64_t>(config.training.seq_len), windows);
-  if (loader.windows() < static_cast<std::uint64_t>(config.training.batch_size)) {
-    throw UserError(
-        "data.validation holds {} sequences of {} tokens, fewer than one batch of {}: use more text or a "
-        "smaller training.batch_size",
-        loader.windows(), config.training.seq_len, config.training.batch_size);
-  }
-  return loader;
+Prefetcher prefetch_training_data(const Config& config) {
+  const std::int64_t rows = config.training.batch_size * config.training.accumulate;
+  return {open_training_data(config), static_cast<std::size_t>(rows * config.training.seq_len),
+          config.data.boundaries == Config::Boundaries::attention};
 }
 
 /// What the user hears of a fault: how far the run came, where the device failed, and how to go on.
@@ -69,7 +45,7 @@ std::string explain(const DeviceFault& fault, const Engine& engine, const std::f
 
 /// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on. `is_ours`
 /// says from when on the directory is this run's.
-RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader& loader, bool& is_ours) {
+RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Prefetcher& loader, bool& is_ours) {
   const std::filesystem::path& path = request.run_directory;
   const Config& config = request.loaded.config;
   const Parameters& parameters = engine.model().parameters();
@@ -104,7 +80,7 @@ void record_failure(const TrainRequest& request, const RunFacts& facts, const En
   }
 }
 
-RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Loader& loader) {
+RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Prefetcher& loader) {
   bool is_ours = false;
   try {
     return begin_or_resume(request, engine, loader, is_ours);
@@ -122,7 +98,7 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
       listener_(listener),
       pending_signal_(std::move(pending_signal)),
       engine_(make_engine(request_)),
-      loader_(open_training_data(config_)),
+      loader_(prefetch_training_data(config_)),
       validation_(open_validation_data(config_)),
       facts_(gather_facts(request_.loaded, request_.run_directory, request_.command_line)),
       directory_(begin(request_, facts_, engine_, loader_)),
@@ -199,7 +175,7 @@ io::StepMetrics Trainer::train_step(std::int64_t step) {
   io::StepMetrics record;
   record.step = step;
   record.learning_rate = learning_rate(config_, step);
-  loader_.next_batch(engine_.inputs(), engine_.targets());
+  loader_.next_batch({engine_.inputs(), engine_.targets(), engine_.document_start()});
   phase.next("gradients");
   std::optional<ScaleWatch> scales;
   if (events_ && events_->wants_scales(step)) scales.emplace(engine_.executor());
@@ -263,12 +239,17 @@ double Trainer::validation_loss(const ValidationLoader& data) {
   const auto batch = static_cast<std::uint64_t>(config_.training.batch_size);
   const auto count = static_cast<std::size_t>(engine_.tokens_per_micro_batch());
   const std::uint64_t batches = data.windows() / batch;
+  const std::span<std::int32_t> starts = engine_.document_start();
   double sum = 0;
+  double weights = 0;  // of batches: the shares of their targets that count, some of which do
   for (std::uint64_t i = 0; i < batches; ++i) {
-    data.read(i * batch, engine_.inputs().first(count), engine_.targets().first(count));
-    sum += engine_.validate();
+    const std::span<std::int32_t> targets = engine_.targets().first(count);
+    data.read(i * batch, {engine_.inputs().first(count), targets, starts.first(starts.empty() ? 0 : count)});
+    const double weight = static_cast<double>(count_targets(targets)) / static_cast<double>(count);
+    sum += engine_.validate() * weight;
+    weights += weight;
   }
-  return sum / static_cast<double>(batches);
+  return sum / weights;
 }
 
 void Trainer::checkpoint(std::int64_t step) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/loader.h"
+#include "data/prefetcher.h"
 #include "io/config.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
@@ -94,7 +95,7 @@ class Trainer {
   TrainListener& listener_;
   std::function<int()> pending_signal_;
   Engine engine_;
-  Loader loader_;
+  Prefetcher loader_;
   std::optional<ValidationLoader> validation_;  ///< with data.validation
   RunFacts facts_;
   RunDirectory directory_;

@@ -35,7 +35,7 @@ nlohmann::json windows(const std::filesystem::path& folder, std::uint64_t seq_le
   std::vector<std::int32_t> inputs(seq_len);
   std::vector<std::int32_t> targets(seq_len);
   for (std::uint64_t i = 0; i < 2 * loader.windows_per_epoch() + 3; ++i) {
-    loader.next_batch(inputs, targets);
+    loader.next_batch({inputs, targets, {}});
     rows.push_back(inputs);
     rows.back().push_back(targets.back());
   }

@@ -52,7 +52,7 @@ class Data {
 std::vector<Row> take(Loader& loader, std::size_t seq_len, std::size_t rows) {
   Row inputs(rows * seq_len, -1);
   Row targets(rows * seq_len, -1);
-  loader.next_batch(inputs, targets);
+  loader.next_batch({inputs, targets, {}});
   for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(targets[i], inputs[i] + 1) << "element " << i;
   std::vector<Row> result;
   for (auto at = inputs.begin(); at != inputs.end(); at += static_cast<std::ptrdiff_t>(seq_len)) {
@@ -164,9 +164,9 @@ TEST(Loader, RefusesBatchesOfNoWholeRows) {
   Row eight(8);
   Row nine(9);
   Row sixteen(16);
-  EXPECT_THROW(loader.next_batch(nine, nine), Failure);
-  EXPECT_THROW(loader.next_batch(sixteen, eight), Failure);
-  EXPECT_THROW(loader.next_batch({}, {}), Failure);
+  EXPECT_THROW(loader.next_batch({nine, nine, {}}), Failure);
+  EXPECT_THROW(loader.next_batch({sixteen, eight, {}}), Failure);
+  EXPECT_THROW(loader.next_batch({}), Failure);
 }
 
 TEST(ValidationLoader, ReadsTheFirstWindowsInOrder) {
@@ -175,7 +175,7 @@ TEST(ValidationLoader, ReadsTheFirstWindowsInOrder) {
   ASSERT_EQ(loader.windows(), 5U);
   Row inputs(3 * 9);
   Row targets(3 * 9);
-  loader.read(2, inputs, targets);
+  loader.read(2, {inputs, targets, {}});
   const std::vector<std::int32_t> starts{20, 10'000, 10'010};
   for (std::size_t row = 0; row < 3; ++row) {
     for (std::size_t t = 0; t < 9; ++t) {
@@ -183,7 +183,8 @@ TEST(ValidationLoader, ReadsTheFirstWindowsInOrder) {
       EXPECT_EQ(targets[row * 9 + t], starts[row] + static_cast<std::int32_t>(t) + 1);
     }
   }
-  EXPECT_THROW(loader.read(3, inputs, targets), Failure) << "windows 3, 4 and 5: the last is not a validation window";
+  EXPECT_THROW(loader.read(3, {inputs, targets, {}}), Failure)
+      << "windows 3, 4 and 5: the last is not a validation window";
 }
 
 TEST(ValidationLoader, UsesWhatThereIs) {

@@ -97,7 +97,9 @@ void ModelRun::train(const LlamaBatch& batch, double gradient_scale, bool accumu
   copy_tokens(batch);
   logits_.clear();
   const ProgramScope program(*memory_, "train");
-  model_->train(*run_, this->batch(), static_cast<float>(gradient_scale), accumulate, loss_sum_.ptr<double>());
+  Batch tokens = this->batch();
+  tokens.token_weight = static_cast<float>(gradient_scale);
+  model_->train(*run_, tokens, static_cast<float>(gradient_scale), accumulate, loss_sum_.ptr<double>());
 }
 
 void ModelRun::validate(const LlamaBatch& batch) {

@@ -34,7 +34,7 @@ class CheckpointTest : public testing::Test {
 
   void save(std::int64_t step, std::int64_t keep = 10) const {
     save_checkpoint(directory_.path(), engine_.backend().device(), engine_.model().parameters(), config_,
-                    {step, {4, 7}}, keep);
+                    {step, kPosition}, keep);
   }
   [[nodiscard]] TrainState load(const fs::path& checkpoint, LoadOptimizer optimizer = LoadOptimizer::yes) const {
     return load_checkpoint(checkpoint, engine_.backend().device(), engine_.model().parameters(), config_, optimizer);
@@ -45,6 +45,7 @@ class CheckpointTest : public testing::Test {
     return names;
   }
 
+  const MixState kPosition{{{.rule = {}, .position = {4, 7}}}};
   Config config_ = small_config({"precision.recipe=rowwise"}).config;
   Engine engine_ = small_engine(config_);
   ScratchDirectory directory_;
@@ -59,7 +60,7 @@ TEST_F(CheckpointTest, RoundTripIsBitwise) {
   const TrainState state =
       load_checkpoint(checkpoint, other.backend().device(), other.model().parameters(), config_, LoadOptimizer::yes);
   EXPECT_EQ(state.step, 2);
-  EXPECT_EQ(state.loader, (LoaderState{4, 7}));
+  EXPECT_EQ(state.loader, kPosition);
   const auto& saved = engine_.model().parameters().slabs();
   const auto& loaded = other.model().parameters().slabs();
   for (std::size_t i = 0; i < saved.size(); ++i) {
