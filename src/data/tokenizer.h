@@ -18,6 +18,9 @@ class Tokenizer {
   /// other: what users wrote cannot end a document or begin a turn.
   virtual void encode(std::string_view text, std::vector<std::int32_t>& tokens) const = 0;
 
+  /// The same, but the names of added tokens, "<|im_start|>", become those tokens: for text that a program wrote.
+  virtual void encode_markup(std::string_view text, std::vector<std::int32_t>& tokens) const { encode(text, tokens); }
+
   /// The text of `tokens`. Throws UserError for a token outside the vocabulary.
   [[nodiscard]] virtual std::string decode(std::span<const std::int32_t> tokens) const = 0;
 
