@@ -26,7 +26,8 @@ bool holds_only_its_files(const fs::path& checkpoint) {
     const std::string name = entry.path().filename().string();
     return entry.symlink_status().type() == fs::file_type::regular && std::ranges::find(kFiles, name) != kFiles.end();
   };
-  return std::all_of(fs::directory_iterator(checkpoint), fs::directory_iterator(), is_known);
+  std::error_code unreadable;  // its state.json then is as well
+  return std::all_of(fs::directory_iterator(checkpoint, unreadable), fs::directory_iterator(), is_known);
 }
 
 /// Nothing for a directory that only looks like a checkpoint of ours.

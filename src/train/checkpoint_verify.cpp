@@ -18,10 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string name_of(const fs::path& path) {
-  return printable(path.filename().string());
-}
-
 /// The step of a whole or partial checkpoint's directory.
 std::optional<std::int64_t> step_of_directory(const fs::path& path) {
   const std::string name = path.filename().string();

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "io/scratch.h"
+#include "train/recording_backend.h"
 #include "train/small_deepseek_run.h"
 #include "train/small_engine.h"
 
@@ -31,7 +32,9 @@ class CheckpointSaverTest : public testing::Test {
   CheckpointSaverTest() { take_step(engine_, 1); }
 
   void expect_the_bytes_of_a_save_in_one_go(const Config& config) const {
-    Engine engine = small_engine(config);
+    expect_the_bytes_of_a_save_in_one_go(config, small_engine(config));
+  }
+  void expect_the_bytes_of_a_save_in_one_go(const Config& config, Engine engine) const {
     take_step(engine, 1);
     const TrainState state = {1, {4, 7}, 2.5};
     save_checkpoint(directory_.path() / "at_once", engine.backend().device(), engine.model().parameters(), config,
@@ -67,6 +70,11 @@ TEST_F(CheckpointSaverTest, BehindStepsTheBytesAreThoseOfASaveInOneGo) {
 TEST_F(CheckpointSaverTest, SoAreThoseOfExpertsBiasesAndOfBf16) {
   expect_the_bytes_of_a_save_in_one_go(
       small_deepseek_config({"checkpoint.interval=1", "optimizer.parameters=bf16", "optimizer.moments=bf16"}).config);
+}
+
+/// The copy is complete before the next step, whose update is captured and then replayed.
+TEST_F(CheckpointSaverTest, SoAreThoseOfADeviceWithMemoryOfItsOwnThatReplaysGraphs) {
+  expect_the_bytes_of_a_save_in_one_go(config_, small_engine(config_, make_recording_backend()));
 }
 
 TEST_F(CheckpointSaverTest, TheLastSaveIsDoneWhenItReturns) {
