@@ -27,5 +27,6 @@ void add_tokenize(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_report(CLI::App& app, Session& session);
 void add_compare(CLI::App& app, Session& session);
+void add_checkpoint(CLI::App& app, Session& session);
 
 }  // namespace octet::cli

@@ -55,9 +55,16 @@ void Console::on_step(const io::StepMetrics& record, double seconds_left) {
   std::fflush(stdout);
 }
 
-void Console::on_checkpoint(const std::filesystem::path& directory, std::int64_t step) {
+void Console::on_checkpoint(const std::filesystem::path& directory, const io::SavedCheckpoint& saved) {
   end_updating_line();
-  fmt::print("checkpoint of step {} in {}\n", step, directory.string());
+  fmt::print("checkpoint of step {} in {} (saved in {:.2f} s, training waited for {:.4f} s)\n", saved.step,
+             directory.string(), saved.milliseconds / 1e3, saved.stall_milliseconds / 1e3);
+  std::fflush(stdout);
+}
+
+void Console::on_checkpoint_wait(std::int64_t earlier, std::int64_t next) {
+  end_updating_line();
+  fmt::print("checkpoint of step {} waits for that of step {}, which is still being written\n", next, earlier);
   std::fflush(stdout);
 }
 

@@ -15,7 +15,8 @@ class Console final : public TrainListener {
   void on_records(const RecordPlan& plan) override;
   void on_untuned_products(const std::vector<std::string>& products) override;
   void on_step(const io::StepMetrics& record, double seconds_left) override;
-  void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) override;
+  void on_checkpoint(const std::filesystem::path& directory, const io::SavedCheckpoint& saved) override;
+  void on_checkpoint_wait(std::int64_t earlier, std::int64_t next) override;
   void on_skip(std::int64_t step, const std::string& first_non_finite) override;
   void on_watch(const io::WatchedStep& watched) override;
 

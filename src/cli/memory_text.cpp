@@ -7,6 +7,7 @@
 
 #include "cli/plan_text.h"
 #include "train/capacity.h"
+#include "train/checkpoint_staging.h"
 
 namespace octet::cli {
 namespace {
@@ -103,7 +104,7 @@ std::string card_text(const Config& config, const Capacity& capacity) {
 
 }  // namespace
 
-std::string memory_text(const Engine& engine) {
+std::string memory_text(const Engine& engine, const Config& config) {
   const MemoryPlan& plan = engine.plan();
   std::string text = fmt::format("memory      {} planned in one arena\n", bytes_of(plan.arena_bytes));
   std::size_t held = 0;
@@ -114,6 +115,10 @@ std::string memory_text(const Engine& engine) {
   text += fmt::format("  {:<14} {:>12}\n", "fragmentation", bytes_of(plan.arena_bytes - held));
   const SavedForBackward saved = saved_for_backward(plan);
   text += fmt::format("  {} of it wait for backward, {} as FP8 codes\n", bytes_of(saved.bytes), bytes_of(saved.codes));
+  if (const std::size_t copy = checkpoint_staging_bytes(config, engine.model().parameters()); copy > 0) {
+    text += fmt::format("checkpoints {} more of host memory for the copy that is written while training goes on\n",
+                        bytes_of(copy));
+  }
   return text + gradients_text(engine);
 }
 

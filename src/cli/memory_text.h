@@ -8,8 +8,8 @@
 
 namespace octet::cli {
 
-/// The arena by class, what waits in it for backward, gradients' dtypes and lives.
-[[nodiscard]] std::string memory_text(const Engine& engine);
+/// The arena by class, what waits in it for backward, the copy for checkpoints, gradients' dtypes and lives.
+[[nodiscard]] std::string memory_text(const Engine& engine, const Config& config);
 [[nodiscard]] std::string choices_text(const Config& config, const PlanChoices& choices);
 /// Bytes per parameter, and the parameter groups.
 [[nodiscard]] std::string optimizer_text(const Engine& engine, const Config& config);

@@ -128,7 +128,7 @@ std::string duration_text(double seconds) {
 std::string plan_text(const Engine& engine, const Config& config, PlanDetail detail) {
   std::string text = device_text(engine.backend(), config.runtime.device) +
                      model_text(engine, config.training.seq_len) + precision_text(engine.model().precision()) +
-                     memory_text(engine);
+                     memory_text(engine, config);
   if (detail == PlanDetail::full) {
     const PlannedRun run = planned_run(engine);
     text += choices_text(config, weigh_choices(config, run)) + optimizer_text(engine, config) +

@@ -53,7 +53,7 @@ nlohmann::ordered_json plan_json(const Engine& engine, const Config& config) {
   for (const Card& card : kCards) cards.push_back(describe_capacity(planner.of(card)));
   return {{"model", describe_model(engine.model(), config.training.seq_len)},
           {"precision", describe_precision(engine.model())},
-          {"memory", describe_memory(engine)},
+          {"memory", describe_memory(engine, config)},
           {"choices", describe_choices(weigh_choices(config, run))},
           {"optimizer", describe_optimizer(engine, config)},
           {"cards", cards}};

@@ -21,6 +21,22 @@ void check_divides(const Origins& origins, std::string_view part_key, std::int64
                   setting(origins, whole_key, whole));
 }
 
+/// Where a checkpoint's validation loss decides whether it stays, each must have one.
+void check_retention(const Config& config, const Origins& origins) {
+  const Config::Checkpoint& checkpoint = config.checkpoint;
+  if (checkpoint.keep_best == 0) return;
+  const std::string best = setting(origins, "checkpoint.keep_best", checkpoint.keep_best);
+  if (config.validation.interval == 0) {
+    throw UserError("{} needs validation losses, but {}; validate at the steps that are saved", best,
+                    setting(origins, "validation.interval", config.validation.interval));
+  }
+  if (checkpoint.interval % config.validation.interval != 0) {
+    throw UserError("{} needs a validation loss of every checkpoint, but {} is no multiple of {}; change one of them",
+                    best, setting(origins, "checkpoint.interval", checkpoint.interval),
+                    setting(origins, "validation.interval", config.validation.interval));
+  }
+}
+
 /// Families whose query heads share key and value heads.
 void check_grouped_queries(const Config::Model& model, const Origins& origins) {
   const bool derived = model.own_head_dim == 0;
@@ -116,6 +132,7 @@ void check_config(const Config& config, const Origins& origins) {
     throw UserError("{} asks for validation, but data.validation is empty; name a file there or set the interval to 0",
                     setting(origins, "validation.interval", config.validation.interval));
   }
+  check_retention(config, origins);
 }
 
 }  // namespace octet

@@ -190,7 +190,10 @@ struct Config {
 
   struct Checkpoint {
     std::int64_t interval = 0;
+    bool asynchronous = true;
     std::int64_t keep = 2;
+    std::int64_t keep_every = 0;
+    std::int64_t keep_best = 0;
     bool operator==(const Checkpoint&) const = default;
   };
 

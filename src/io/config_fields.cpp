@@ -357,8 +357,18 @@ std::vector<ConfigField> run_fields() {
                                                  "micro-batches per validation"),
       field<checkpoint, &C::Checkpoint::interval>("checkpoint.interval", optional, between(0, max_steps),
                                                   "steps between checkpoints; 0 is only at the end"),
+      field<checkpoint, &C::Checkpoint::asynchronous>(
+          "checkpoint.asynchronous", optional, any,
+          "write checkpoints while training goes on, from a copy in host memory as large as a checkpoint; the bytes "
+          "written are the same"),
       field<checkpoint, &C::Checkpoint::keep>("checkpoint.keep", optional, between(1, max_steps),
                                               "latest checkpoints kept on disk"),
+      field<checkpoint, &C::Checkpoint::keep_every>("checkpoint.keep_every", optional, between(0, max_steps),
+                                                    "checkpoints of steps that are multiples of this stay for ever; 0 "
+                                                    "is none"),
+      field<checkpoint, &C::Checkpoint::keep_best>("checkpoint.keep_best", optional, between(0, max_steps),
+                                                   "checkpoints with the lowest validation losses kept besides; 0 is "
+                                                   "none"),
       field<logging, &C::Logging::interval>("logging.interval", optional, between(1, max_steps),
                                             "steps between lines of the log"),
       field<logging, &C::Logging::tensorboard>("logging.tensorboard", optional, any,

@@ -284,10 +284,15 @@ StepMetrics read_step(std::string_view line, const std::string& place) {
                    .worst_expert_load = {},
                    .balance_loss = {},
                    .mtp_loss = {},
-                   .skipped = fields.flag("skipped")};
+                   .skipped = fields.flag("skipped"),
+                   .checkpoint = {}};
   if (fields.contains("val_loss")) step.val_loss = fields.number_or_nan("val_loss");
   if (fields.contains("balance_loss")) step.balance_loss = fields.number_or_nan("balance_loss");
   if (fields.contains("mtp_loss")) step.mtp_loss = fields.number_or_nan("mtp_loss");
+  if (fields.has("checkpoint")) {
+    const Fields saved = fields.object("checkpoint");
+    step.checkpoint = {saved.count("step"), saved.not_negative("ms"), saved.not_negative("stall_ms")};
+  }
   if (fields.contains("worst_expert_load")) step.worst_expert_load = fields.not_negative("worst_expert_load");
   return step;
 }
@@ -392,6 +397,11 @@ std::string metrics_line(const StepMetrics& step) {
   if (step.worst_expert_load) line["worst_expert_load"] = *step.worst_expert_load;
   if (step.balance_loss) line["balance_loss"] = number_or_null(*step.balance_loss);
   if (step.mtp_loss) line["mtp_loss"] = number_or_null(*step.mtp_loss);
+  if (step.checkpoint) {
+    line["checkpoint"] = {{"step", step.checkpoint->step},
+                          {"ms", step.checkpoint->milliseconds},
+                          {"stall_ms", step.checkpoint->stall_milliseconds}};
+  }
   if (step.skipped) line["skipped"] = true;
   return line.dump();
 }

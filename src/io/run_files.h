@@ -18,6 +18,15 @@ enum class RunStatus { running, finished, interrupted, failed };
 /// The word that run.json uses for `status`.
 [[nodiscard]] std::string_view to_string(RunStatus status);
 
+/// A checkpoint that was saved: how long that took, and for how long of it training stood still.
+struct SavedCheckpoint {
+  std::int64_t step = 0;
+  double milliseconds = 0;
+  double stall_milliseconds = 0;
+
+  bool operator==(const SavedCheckpoint&) const = default;
+};
+
 /// One line of metrics.jsonl. Losses are in nats per token; a null in the file (JSON has no NaN) is NaN here.
 struct StepMetrics {
   std::int64_t step = 0;
@@ -34,6 +43,7 @@ struct StepMetrics {
   std::optional<double> balance_loss = {};  // of experts, with its weight; only where it has one
   std::optional<double> mtp_loss = {};      // of further tokens, the mean over their depths; only where there are any
   bool skipped = false;                     // the update was left out because of a NaN or inf
+  std::optional<SavedCheckpoint> checkpoint = {};  // that was completed since the line before
 };
 
 /// A number for JSON: null where it is not finite.

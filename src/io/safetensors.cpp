@@ -153,17 +153,23 @@ const FileTensor* SafetensorsFile::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
+std::optional<bool> SafetensorsFile::matches_checksum(const FileTensor& tensor) const {
+  const auto expected = metadata_.find(checksum_key(tensor.name));
+  if (expected == metadata_.end()) return std::nullopt;
+  return expected->second == checksum_text(tensor.bytes);
+}
+
 bool SafetensorsFile::verify() const {
   const auto checksums =
       std::count_if(metadata_.begin(), metadata_.end(), [](const auto& entry) { return is_checksum_key(entry.first); });
   if (checksums == 0) return false;
   const std::string name = printable(path_.string());
   for (const FileTensor& tensor : tensors_) {
-    const auto expected = metadata_.find(checksum_key(tensor.name));
-    if (expected == metadata_.end()) {
+    const std::optional<bool> matches = matches_checksum(tensor);
+    if (!matches) {
       throw UserError("{}: tensor \"{}\" has no checksum, others have; {}", name, printable(tensor.name), damaged);
     }
-    if (expected->second != checksum_text(tensor.bytes)) {
+    if (!*matches) {
       throw UserError("{}: tensor \"{}\" does not match its checksum; {}", name, printable(tensor.name), damaged);
     }
   }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,10 @@ class SafetensorsFile {
   /// Recomputes the checksums that Octet's writer put into the metadata. UserError names the first tensor whose bytes
   /// do not match, or that lacks a checksum while others have one. Returns false if the file carries none.
   [[nodiscard]] bool verify() const;
+
+  /// Whether the bytes of one of tensors() match the checksum that the metadata have of it; nothing where there is
+  /// none.
+  [[nodiscard]] std::optional<bool> matches_checksum(const FileTensor& tensor) const;
 
  private:
   SafetensorsFile(std::filesystem::path path, MappedFile file);

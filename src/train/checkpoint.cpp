@@ -1,15 +1,14 @@
 #include "train/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "io/config_text.h"
-#include "io/safetensors.h"
+#include "io/run_files.h"
 #include "ops/host_access.h"
 #include "train/loader_record.h"
-#include "train/named_tensors.h"
 
 namespace octet {
 namespace {
@@ -18,7 +17,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr int kVersion = 1;
-constexpr std::string_view kPartial = ".partial";
+constexpr int kMaxDepth = 16;
 
 template <typename From, typename To, typename Convert>
 void convert_elements(const FileTensor& tensor, std::span<To> to, Convert convert) {
@@ -43,16 +42,6 @@ void read_tensor(ops::Device& device, const FileTensor& tensor, const NamedTenso
     from_f32 ? convert_elements<float>(tensor, to.elements(), [](float value) { return to_bf16(value); })
              : convert_elements<bf16>(tensor, to.elements(), same);
   }
-}
-
-void write_tensors(const fs::path& path, ops::Device& device, const std::vector<NamedTensor>& tensors) {
-  std::vector<ops::HostBytes> bytes;
-  std::vector<FileTensor> written;
-  for (const NamedTensor& tensor : tensors) {
-    bytes.emplace_back(device, tensor.tensor);
-    written.push_back(file_tensor(tensor, bytes.back().bytes()));
-  }
-  write_safetensors(path, written, {{"format", "octet"}});
 }
 
 std::string shape_text(std::span<const std::uint64_t> shape) {
@@ -85,20 +74,22 @@ void read_tensors(const fs::path& path, ops::Device& device, const std::vector<N
 
 json describe(const Config& config, const TrainState& state) {
   const json all = config_json(config);
-  return {
+  json description = {
       {"version", kVersion},
       {"step", state.step},
       {"loader", describe_position(state.loader)},
       {"model", all.at("model")},
       {"order", {{"seed", config.data.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
+  if (state.val_loss) description["val_loss"] = io::number_or_null(*state.val_loss);
+  return description;
 }
 
 /// The model of a checkpoint. Keys that there were not yet when it was saved have the values that stand for none.
-json model_of(const json& state, const Config& config) {
+json with_defaults(const json& saved, Config::Family family) {
   Config fallback;
-  fallback.model.family = config.model.family;
+  fallback.model.family = family;
   json model = config_json(fallback).at("model");
-  model.merge_patch(state.at("model"));
+  model.merge_patch(saved);
   return model;
 }
 
@@ -124,9 +115,13 @@ std::string differences_between(const json& checkpoint, const json& wanted) {
 }
 
 json read_state(const fs::path& path) {
+  const auto refuse_depth = [&](int depth, json::parse_event_t, const json&) {
+    if (depth > kMaxDepth) throw UserError("{} is damaged: nested deeper than {} levels", path.string(), kMaxDepth);
+    return true;
+  };
   json state;
   try {
-    state = json::parse(read_file(path));
+    state = json::parse(read_file(path), refuse_depth);
     const std::string expected = state.at("checksum").get<std::string>();
     state.erase("checksum");
     if (checksum_text(state) != expected) throw UserError("{} is damaged: its checksum does not match", path.string());
@@ -139,61 +134,70 @@ json read_state(const fs::path& path) {
   return state;
 }
 
-/// A directory is first renamed so that it never looks like a whole checkpoint, then removed.
-void discard(const fs::path& checkpoint) {
-  fs::path doomed = checkpoint;
-  doomed += kPartial;
-  fs::remove_all(doomed);
-  fs::rename(checkpoint, doomed);
-  fs::remove_all(doomed);
+/// The loss after the step; a null, which stands for what JSON lacks, is NaN.
+std::optional<double> validation_loss_of(const json& state) {
+  const auto loss = state.find("val_loss");
+  if (loss == state.end()) return std::nullopt;
+  return loss->is_null() ? std::nan("") : loss->get<double>();
 }
 
-void remove_leftovers(const fs::path& directory) {
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    if (entry.path().extension() == kPartial) fs::remove_all(entry.path());
+/// The bytes of `tensors` in host memory, where `copies` keeps them if the device has memory of its own.
+std::vector<FileTensor> bring_to_host(ops::Device& device, const std::vector<NamedTensor>& tensors,
+                                      std::vector<ops::HostBytes>& copies) {
+  std::vector<FileTensor> on_host;
+  for (const NamedTensor& tensor : tensors) {
+    copies.emplace_back(device, tensor.tensor);
+    on_host.push_back(file_tensor(tensor, copies.back().bytes()));
+  }
+  return on_host;
+}
+
+/// Gives the whole checkpoint its name, in the place of one of the same step that an interrupted run has left.
+void publish(const fs::path& partial, const fs::path& target) {
+  if (fs::exists(target)) {
+    fs::path replaced = target;
+    replaced += ".replaced";
+    fs::rename(target, partial_of(replaced));
+  }
+  fs::rename(partial, target);
+  sync_directory(target.parent_path());
+}
+
+}  // namespace
+
+CheckpointState read_checkpoint_state(const fs::path& path) {
+  const json state = read_state(path);
+  try {
+    return {{state.at("step").get<std::int64_t>(), read_position(state.at("loader")), validation_loss_of(state)},
+            state.at("model"),
+            state.at("order")};
+  } catch (const json::exception& error) {
+    throw UserError("{} is damaged: {}", path.string(), error.what());
   }
 }
 
-void remove_old(const fs::path& directory, std::int64_t keep) {
-  const auto checkpoints = list_checkpoints(directory);
-  const auto count = static_cast<std::int64_t>(checkpoints.size());
-  for (std::int64_t i = 0; i < count - std::max<std::int64_t>(keep, 1); ++i) {
-    discard(checkpoints[static_cast<std::size_t>(i)]);
-  }
-}
-
-/// What model.safetensors holds.
-std::vector<NamedTensor> values_of(const Parameters& parameters) {
+std::vector<NamedTensor> checkpointed_values(const Parameters& parameters) {
   auto values = named_tensors(parameters, "", &Slab::values);
   for (const TrainedState& state : parameters.states()) values.push_back({state.name, state.values.tensor()});
   return values;
 }
 
-std::vector<NamedTensor> moments_of(const Parameters& parameters) {
+std::vector<NamedTensor> checkpointed_moments(const Parameters& parameters) {
   auto moments = named_tensors(parameters, "m.", &Slab::first_moment);
   const auto second = named_tensors(parameters, "v.", &Slab::second_moment);
   moments.insert(moments.end(), second.begin(), second.end());
   return moments;
 }
 
-}  // namespace
-
-std::vector<fs::path> list_checkpoints(const fs::path& directory) {
-  std::vector<fs::path> found;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && name.starts_with("step-") && !name.ends_with(kPartial)) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end());  // steps are zero-padded
-  return found;
+std::string checkpoint_state_text(const Config& config, const TrainState& state) {
+  json description = describe(config, state);
+  description["checksum"] = checksum_text(description);
+  return description.dump(2) + "\n";
 }
 
-void save_checkpoint(const fs::path& directory, ops::Device& device, const Parameters& parameters, const Config& config,
-                     const TrainState& state, std::int64_t keep) {
-  const fs::path target = directory / fmt::format("step-{:08}", state.step);
-  fs::path partial = target;
-  partial += kPartial;
+void write_checkpoint(const fs::path& directory, const CheckpointContent& content, const Config::Checkpoint& policy) {
+  const fs::path target = directory / checkpoint_name(content.step);
+  const fs::path partial = partial_of(target);
   const auto give_up = [&](const std::string& reason) {
     std::error_code ignored;  // the reason for giving up is what the user must hear
     fs::remove_all(partial, ignored);
@@ -201,23 +205,14 @@ void save_checkpoint(const fs::path& directory, ops::Device& device, const Param
   };
   try {
     make_directory(directory);
-    remove_leftovers(directory);
+    remove_partial_checkpoints(directory);
     make_directory(partial);
-    write_tensors(partial / "model.safetensors", device, values_of(parameters));
-    write_tensors(partial / "optimizer.safetensors", device, moments_of(parameters));
-    json description = describe(config, state);
-    description["checksum"] = checksum_text(description);
-    write_file_atomically(partial / "state.json", description.dump(2) + "\n");
-    if (fs::exists(target)) {  // the same step, written before an interruption
-      fs::path replaced = target;
-      replaced += ".replaced";
-      replaced += kPartial;
-      fs::rename(target, replaced);
-    }
-    fs::rename(partial, target);
-    sync_directory(directory);
-    remove_leftovers(directory);
-    remove_old(directory, keep);
+    write_safetensors(partial / kModelFile, content.model, {{"format", "octet"}});
+    write_safetensors(partial / kOptimizerFile, content.optimizer, {{"format", "octet"}});
+    write_file_atomically(partial / kStateFile, content.state);
+    publish(partial, target);
+    remove_partial_checkpoints(directory);
+    apply_retention(directory, policy);
   } catch (const UserError& error) {
     give_up(error.what());
   } catch (const fs::filesystem_error& error) {
@@ -225,30 +220,32 @@ void save_checkpoint(const fs::path& directory, ops::Device& device, const Param
   }
 }
 
+void save_checkpoint(const fs::path& directory, ops::Device& device, const Parameters& parameters, const Config& config,
+                     const TrainState& state) {
+  std::vector<ops::HostBytes> copies;
+  const CheckpointContent content = {state.step, checkpoint_state_text(config, state),
+                                     bring_to_host(device, checkpointed_values(parameters), copies),
+                                     bring_to_host(device, checkpointed_moments(parameters), copies)};
+  write_checkpoint(directory, content, config.checkpoint);
+}
+
 TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, const Parameters& parameters,
                            const Config& config, LoadOptimizer optimizer) {
-  const json state = read_state(checkpoint / "state.json");
-  TrainState result;
-  try {
-    const json wanted = describe(config, {});
-    if (const json model = model_of(state, config); model != wanted.at("model")) {
-      throw UserError("{} is a checkpoint of another model: {}", checkpoint.string(),
-                      differences_between(model, wanted.at("model")));
-    }
-    if (optimizer == LoadOptimizer::yes && state.at("order") != wanted.at("order")) {
-      throw UserError("{} was trained on another order of the data: {}", checkpoint.string(),
-                      differences_between(state.at("order"), wanted.at("order")));
-    }
-    result.step = state.at("step").get<std::int64_t>();
-    result.loader = read_position(state.at("loader"));
-  } catch (const json::exception& error) {
-    throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
+  const CheckpointState state = read_checkpoint_state(checkpoint / kStateFile);
+  const json wanted = describe(config, {});
+  if (const json model = with_defaults(state.model, config.model.family); model != wanted.at("model")) {
+    throw UserError("{} is a checkpoint of another model: {}", checkpoint.string(),
+                    differences_between(model, wanted.at("model")));
   }
-  read_tensors(checkpoint / "model.safetensors", device, values_of(parameters));
+  if (optimizer == LoadOptimizer::yes && state.order != wanted.at("order")) {
+    throw UserError("{} was trained on another order of the data: {}", checkpoint.string(),
+                    differences_between(state.order, wanted.at("order")));
+  }
+  read_tensors(checkpoint / kModelFile, device, checkpointed_values(parameters));
   if (optimizer == LoadOptimizer::yes) {
-    read_tensors(checkpoint / "optimizer.safetensors", device, moments_of(parameters));
+    read_tensors(checkpoint / kOptimizerFile, device, checkpointed_moments(parameters));
   }
-  return result;
+  return state.train;
 }
 
 }  // namespace octet

@@ -248,11 +248,17 @@ StepOutcome Engine::compute_gradients(bool watched) {
           worst_load(model_->expert_loads(device))};
 }
 
+void Engine::before_update(std::function<void(std::size_t slab)> wait) {
+  check(backend_->device().host_memory(), "only the host's memory is read while steps change it");
+  wait_for_readers_ = std::move(wait);
+}
+
 void Engine::run_optimizer() {
   const auto program = enter("optimizer");
+  if (wait_for_readers_) wait_for_readers_(0);
   model_->balance(run_);
   update_parameters(run_, model_->parameters(), groups_, config_.optimizer,
-                    reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()));
+                    reinterpret_cast<const ops::StepScalars*>(scalars_.tensor().raw()), wait_for_readers_);
   model_->cast_weights(run_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -86,6 +87,10 @@ class Engine {
   /// AdamW with the gradient clipped to `optimizer.clip_norm`, then the weights' FP8 codes. `step` counts from 1. Ends
   /// the gradients, unless they are kept.
   void update(std::int64_t step, double learning_rate, double grad_norm);
+  /// From here on `wait(i)` is called on the loop's thread before an update changes slab i, and before slab 0 what is
+  /// trained without gradients: for who reads them meanwhile. Only for devices that compute in the host's memory: on
+  /// others an update may be replayed from a graph, without calls.
+  void before_update(std::function<void(std::size_t slab)> wait);
   /// Leaves the computed step out: ends its gradients. Nothing happens where no step is open.
   void discard() { step_memory_.reset(); }
   /// Mean loss of one batch [batch, seq_len] that lies in the first rows of inputs(), targets() and document_start(),
@@ -147,6 +152,7 @@ class Engine {
   Buffer gradient_squares_;                          // [1] f64
   Buffer scalars_;                                   // ops::StepScalars
   std::vector<std::vector<ParameterGroup>> groups_;  // of each slab's parameters
+  std::function<void(std::size_t slab)> wait_for_readers_;
   CastCounts cast_counts_;
   bool watches_casts_ = false;
   std::unique_ptr<Shadow> shadow_;  // null without precision.shadow

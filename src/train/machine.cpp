@@ -61,6 +61,17 @@ std::int64_t resident_bytes() {
   return resident * static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::optional<std::size_t> available_host_bytes() {
+  std::ifstream memory("/proc/meminfo");
+  for (std::string line; std::getline(memory, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::size_t kib = 0;
+    if (words >> name >> kib && name == "MemAvailable:") return kib * 1024;
+  }
+  return std::nullopt;
+}
+
 std::string iso_time() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));

@@ -1,8 +1,10 @@
 // What a run says about where it ran: processor, memory, this binary, the libraries in it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace octet {
@@ -21,6 +23,8 @@ struct MachineFacts {
 [[nodiscard]] std::string binary_hash();
 /// Resident set size of this process in bytes.
 [[nodiscard]] std::int64_t resident_bytes();
+/// Memory of the host that programs can take without swapping, as the system estimates it; nothing where it does not.
+[[nodiscard]] std::optional<std::size_t> available_host_bytes();
 /// Now, in UTC: "2026-11-30T12:00:00Z".
 [[nodiscard]] std::string iso_time();
 

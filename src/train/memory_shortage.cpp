@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "train/capacity.h"
+#include "train/checkpoint_staging.h"
 #include "train/plan_choices.h"
 
 namespace octet {
@@ -44,6 +45,16 @@ void check_memory(const Engine& engine, const Config& config) {
       "the plan takes {:.2f} GiB, and {:.2f} GiB are free on {} (nvidia-smi or rocm-smi shows what holds the rest), of "
       "which {:.2f} GiB are left to libraries: {}",
       gib(needed), gib(*free), engine.backend().name(), gib(std::min(*free, kLibraryReserve)), remedy);
+}
+
+void check_host_memory(const Engine& engine, const Config& config, std::optional<std::size_t> available) {
+  const std::size_t copy = checkpoint_staging_bytes(config, engine.model().parameters());
+  const std::size_t plan = engine.backend().device().host_memory() ? engine.plan().arena_bytes : 0;
+  if (copy == 0 || !available || plan + copy <= *available) return;
+  throw UserError(
+      "the copy from which checkpoints are written while training goes on takes {:.2f} GiB{}, and {:.2f} GiB of the "
+      "host's memory are available: --set checkpoint.asynchronous=false does without the copy",
+      gib(copy), plan > 0 ? fmt::format(" beside a plan of {:.2f} GiB", gib(plan)) : "", gib(*available));
 }
 
 }  // namespace octet

@@ -16,7 +16,11 @@ ordered_json describe_result(const RunResult& result) {
   ordered_json described = {{"train_loss", io::number_or_null(result.train_loss)},
                             {"tokens_per_second", result.tokens_per_second},
                             {"ms_per_step", result.ms_per_step},
-                            {"fp8_codes_used", result.fp8_codes_used}};
+                            {"fp8_codes_used", result.fp8_codes_used},
+                            {"checkpoints",
+                             {{"saved", result.saves.saves},
+                              {"ms", result.saves.milliseconds},
+                              {"stall_ms", result.saves.stall_milliseconds}}}};
   if (result.val_loss) described["val_loss"] = io::number_or_null(*result.val_loss);
   return described;
 }
@@ -80,13 +84,14 @@ ordered_json describe_precision(const Model& model) {
           {"layers", layers}};
 }
 
-ordered_json describe_memory(const Engine& engine) {
+ordered_json describe_memory(const Engine& engine, const Config& config) {
   ordered_json categories = ordered_json::object();
   for (const auto& [memory_class, bytes] : engine.plan().at_peak()) categories[std::string(name(memory_class))] = bytes;
   const SavedForBackward saved = saved_for_backward(engine.plan());
   ordered_json described = {{"planned_bytes", engine.plan().arena_bytes},
                             {"categories", categories},
-                            {"saved_for_backward", {{"bytes", saved.bytes}, {"codes_bytes", saved.codes}}}};
+                            {"saved_for_backward", {{"bytes", saved.bytes}, {"codes_bytes", saved.codes}}},
+                            {"checkpoint_copy_bytes", checkpoint_staging_bytes(config, engine.model().parameters())}};
   if (engine.measured_peak() > 0) described["measured_bytes"] = engine.measured_peak();
   return described;
 }
@@ -151,7 +156,7 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   run["libraries"] = library_versions();
   run["model"] = describe_model(engine.model(), config.training.seq_len);
   run["precision"] = describe_precision(engine.model());
-  run["memory"] = describe_memory(engine);
+  run["memory"] = describe_memory(engine, config);
   run["optimizer"] = describe_optimizer(engine, config);
   run["graphs"] = describe_graphs(engine);
   const std::vector<std::string> untuned = device.untuned_products();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/config.h"
+#include "train/checkpoint_saver.h"
 #include "train/engine.h"
 #include "train/machine.h"
 #include "train/recorder.h"
@@ -22,6 +23,7 @@ struct RunResult {
   double tokens_per_second = 0;  ///< median over steps
   double ms_per_step = 0;        ///< median over steps
   std::uint64_t fp8_codes_used = 0;
+  SaveTotals saves;  ///< of checkpoints, since the run's last start
 };
 
 /// What is known before the first step.
@@ -41,8 +43,9 @@ struct RunFacts {
 
 /// The precision table: {"recipe", "format", "layers_fp8", "layers": [...]}.
 [[nodiscard]] nlohmann::ordered_json describe_precision(const Model& model);
-/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories", "saved_for_backward"}.
-[[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine);
+/// The plan and, once measured, the peak: {"planned_bytes", "measured_bytes", "categories", "saved_for_backward",
+/// "checkpoint_copy_bytes"}.
+[[nodiscard]] nlohmann::ordered_json describe_memory(const Engine& engine, const Config& config);
 /// What is kept of each parameter and how the parameters group: {"bytes_per_parameter", "groups": [...]}.
 [[nodiscard]] nlohmann::ordered_json describe_optimizer(const Engine& engine, const Config& config);
 /// How many steps were replayed since the run's last start, and what one of them starts: {"enabled", "replayed_steps",

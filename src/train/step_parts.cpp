@@ -52,9 +52,10 @@ void sum_gradient_squares(ops::Executor& run, const Parameters& parameters, doub
 
 void update_parameters(ops::Executor& run, Parameters& parameters,
                        const std::vector<std::vector<ParameterGroup>>& groups, const Config::Optimizer& adam,
-                       const ops::StepScalars* scalars) {
+                       const ops::StepScalars* scalars, const std::function<void(std::size_t slab)>& wait) {
   auto& slabs = parameters.slabs();
   for (std::size_t slab = 0; slab < slabs.size(); ++slab) {
+    if (wait) wait(slab);
     const auto span = run.layer(slabs[slab].name());
     for (std::size_t i = 0; i < groups[slab].size(); ++i) {
       run(update_of(slabs[slab], i, groups[slab][i], adam, scalars));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/timing.h"
 #include "train/device_fault.h"
@@ -58,6 +59,7 @@ RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Prefet
   const bool was_begun = request.resume != Resume::never && RunDirectory::holds_run(path);
   is_ours = was_begun;
   check_memory(engine, config);
+  check_host_memory(engine, config, available_host_bytes());
   engine.allocate();  // before there is a directory, so that a device that is too small leaves none
   if (request.resume != Resume::never && !checkpoints.empty()) {
     const TrainState state = load_checkpoint(checkpoints.back(), device, parameters, config, LoadOptimizer::yes);
@@ -102,7 +104,8 @@ Trainer::Trainer(TrainRequest request, TrainListener& listener, std::function<in
       validation_(open_validation_data(config_)),
       facts_(gather_facts(request_.loaded, request_.run_directory, request_.command_line)),
       directory_(begin(request_, facts_, engine_, loader_)),
-      first_step_(directory_.first_step()) {
+      first_step_(directory_.first_step()),
+      saver_(directory_.checkpoints(), engine_, config_) {
   try {
     engine_.weights_changed();
   } catch (const DeviceFault& fault) {
@@ -127,6 +130,7 @@ TrainOutcome Trainer::train() {
     write_status(outcome.finished ? "finished" : "interrupted", outcome.result);
     return outcome;
   } catch (const DeviceFault& fault) {
+    saver_.settle();
     record_failure(request_, facts_, engine_);
     const std::int64_t done = metrics_.empty() ? first_step_ - 1 : metrics_.back().step;
     throw Failure("{}", explain(fault, engine_, request_.run_directory, done));
@@ -213,6 +217,7 @@ void Trainer::handle_non_finite(io::StepMetrics& record) {
   engine_.discard();
   if (config_.training.on_nan == Config::OnNan::stop) {
     append(record);
+    saver_.settle();
     const auto checkpoints = list_checkpoints(directory_.checkpoints());
     throw Failure(
         "step {}: loss {}, gradient norm {}; the first NaN or inf is in {}; {}. training.on_nan = \"skip\" "
@@ -252,10 +257,18 @@ double Trainer::validation_loss(const ValidationLoader& data) {
   return sum / weights;
 }
 
-void Trainer::checkpoint(std::int64_t step) {
-  save_checkpoint(directory_.checkpoints(), engine_.backend().device(), engine_.model().parameters(), config_,
-                  {step, loader_.state()}, config_.checkpoint.keep);
-  listener_.on_checkpoint(directory_.checkpoints(), step);
+void Trainer::checkpoint(std::int64_t step, bool last) {
+  note(saver_.next());
+  if (const auto earlier = saver_.under_way()) listener_.on_checkpoint_wait(*earlier, step);
+  note(saver_.finish());
+  saver_.save({step, loader_.state(), metrics_.back().val_loss}, last);
+  note(saver_.next());
+}
+
+void Trainer::note(const std::optional<io::SavedCheckpoint>& saved) {
+  if (!saved) return;
+  listener_.on_checkpoint(directory_.checkpoints(), *saved);
+  saved_ = saved;
 }
 
 bool Trainer::wants_to_stop(TrainOutcome& outcome) const {
@@ -273,7 +286,9 @@ TrainOutcome Trainer::loop() {
   TrainOutcome outcome;
   outcome.steps_done = first_step_ - 1;
   for (std::int64_t step = first_step_; step <= last; ++step) {
-    const io::StepMetrics record = run_step(step);
+    note(saver_.next());
+    io::StepMetrics record = run_step(step);
+    record.checkpoint = std::exchange(saved_, std::nullopt);
     const bool is_last = step == last;
     if (step == first_step_) report_untuned_products();
     append(record);
@@ -287,7 +302,7 @@ TrainOutcome Trainer::loop() {
       profile_->write(profile_path());
     }
     const std::int64_t saving = config_.checkpoint.interval;
-    if (is_last || stops || (saving > 0 && step % saving == 0)) checkpoint(step);
+    if (is_last || stops || (saving > 0 && step % saving == 0)) checkpoint(step, is_last || stops);
     if (stops) break;
   }
   outcome.finished = outcome.steps_done == last;
@@ -314,6 +329,7 @@ void Trainer::summarize(TrainOutcome& outcome) const {
                   : std::accumulate(losses.end() - window, losses.end(), 0.0) / static_cast<double>(window);
   outcome.result.tokens_per_second = median(speeds);
   outcome.result.ms_per_step = median(times);
+  outcome.result.saves = saver_.totals();
   outcome.result.fp8_codes_used = engine_.executor().fp8_codes_used();
   if (engine_.model().precision().options().recipe->uses_fp8() && outcome.result.fp8_codes_used == 0 &&
       !metrics_.empty()) {

@@ -11,6 +11,7 @@
 #include "data/prefetcher.h"
 #include "io/config.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_saver.h"
 #include "train/engine.h"
 #include "train/event_log.h"
 #include "train/profile.h"
@@ -47,7 +48,10 @@ class TrainListener {
   /// ops::Device::untuned_products.
   virtual void on_untuned_products(const std::vector<std::string>& products) = 0;
   virtual void on_step(const io::StepMetrics& record, double seconds_left) = 0;
-  virtual void on_checkpoint(const std::filesystem::path& directory, std::int64_t step) = 0;
+  /// Of a whole checkpoint below `directory`: between two later steps where it was written behind them.
+  virtual void on_checkpoint(const std::filesystem::path& directory, const io::SavedCheckpoint& saved) = 0;
+  /// The checkpoint of step `next` waits for that of step `earlier`, which is still being written.
+  virtual void on_checkpoint_wait(std::int64_t earlier, std::int64_t next) = 0;
   virtual void on_skip(std::int64_t step, const std::string& first_non_finite) = 0;
   virtual void on_watch(const io::WatchedStep& watched) = 0;  ///< before its on_step
 };
@@ -83,7 +87,8 @@ class Trainer {
   void append(const io::StepMetrics& record);
   [[nodiscard]] bool validates_after(std::int64_t step) const;
   [[nodiscard]] double validation_loss(const ValidationLoader& data);
-  void checkpoint(std::int64_t step);
+  void checkpoint(std::int64_t step, bool last);
+  void note(const std::optional<io::SavedCheckpoint>& saved);
   [[nodiscard]] TrainOutcome loop();
   [[nodiscard]] bool wants_to_stop(TrainOutcome& outcome) const;
   void report_untuned_products();
@@ -104,7 +109,9 @@ class Trainer {
   std::optional<EventLog> events_;     ///< with logging.tensorboard
   std::optional<Profile> profile_;
   std::optional<Recorder> recorder_;
-  double started_ = 0;  ///< seconds of a steady clock
+  CheckpointSaver saver_;
+  std::optional<io::SavedCheckpoint> saved_;  ///< since the last line of metrics
+  double started_ = 0;                        ///< seconds of a steady clock
   std::vector<io::StepMetrics> metrics_;
 };
 

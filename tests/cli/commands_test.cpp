@@ -20,7 +20,7 @@ TEST_F(Commands, Version) {
 TEST_F(Commands, HelpNamesEveryCommand) {
   const std::string help = succeed({"--help"});
   for (const char* command :
-       {"train", "generate", "report", "compare", "tokenize", "config", "info", "selftest", "bench"}) {
+       {"train", "generate", "report", "compare", "checkpoint", "tokenize", "config", "info", "selftest", "bench"}) {
     EXPECT_TRUE(contains(help, command));
   }
 }

@@ -47,6 +47,14 @@ TEST_F(FullDisk, FileSizeLimit) {
   EXPECT_EQ(checkpoints("disk/run").back().filename(), "step-00000004");
 }
 
+/// The thread that writes behind the steps finds the disk full; the run hears of it before a later step.
+TEST_F(FullDisk, FileSizeLimitBehindTheSteps) {
+  succeed(train("disk/run", set("training.steps=2")));
+  const Words go_on = train("disk/run", {"--resume", "--set", "training.steps=1000", "--set", "checkpoint.interval=3"});
+  expect_stopped(octet(go_on, small_files), "File too large", "step-00000003", "step-00000002");
+  EXPECT_LT(metrics_lines("disk/run"), 1000U);
+}
+
 TEST_F(FullDisk, RecordsThatDoNotFit) {
   succeed(train("disk/run", set("training.steps=2")));
   const Words go_on = train("disk/run", {"--resume", "--set", "training.steps=4"});

@@ -55,6 +55,21 @@ TEST(ConfigCheck, AShadowFallsOnSomeStep) {
   EXPECT_EQ(parse_config(minimal_config, "run.toml", last_step).config.precision.shadow_interval, 10);
 }
 
+TEST(ConfigCheck, TheBestCheckpointsHaveAValidationLoss) {
+  EXPECT_TRUE(
+      contains(error_of({"checkpoint.keep_best=1"}),
+               "checkpoint.keep_best = 1 (--set) needs validation losses, but validation.interval = 0 (default)"));
+  const std::vector<std::string> validated = {"checkpoint.keep_best=1", "validation.interval=4",
+                                              "data.validation=v.tok"};
+  std::vector<std::string> missed = validated;
+  missed.emplace_back("checkpoint.interval=6");
+  EXPECT_TRUE(
+      contains(error_of(missed), "checkpoint.interval = 6 (--set) is no multiple of validation.interval = 4 (--set)"));
+  std::vector<std::string> met = validated;
+  met.emplace_back("checkpoint.interval=8");
+  EXPECT_EQ(parse_config(minimal_config, "run.toml", met).config.checkpoint.keep_best, 1);
+}
+
 TEST(ConfigCheck, ValidationNeedsData) {
   EXPECT_TRUE(contains(error_of({"validation.interval=5"}), "data.validation is empty"));
 }

@@ -160,6 +160,15 @@ TEST(MetricsLine, HoldsEveryNumber) {
             R"("memory_bytes":4096,"val_loss":2.25,"worst_expert_load":1.5,"balance_loss":0.25,"mtp_loss":3.5})");
 }
 
+TEST(MetricsLine, HoldsASavedCheckpoint) {
+  StepMetrics step;
+  step.checkpoint = SavedCheckpoint{2, 12.5, 0.25};
+  const std::string line = metrics_line(step);
+  EXPECT_THAT(line, HasSubstr(R"("checkpoint":{"step":2,"ms":12.5,"stall_ms":0.25})"));
+  const std::string run = run_json("a", "rowwise").dump();
+  EXPECT_EQ(parse_run("runs/a", run, line + "\n").metrics.at(0).checkpoint, step.checkpoint);
+}
+
 TEST(MetricsLine, NotFiniteIsNull) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(metrics_line({1, std::nan(""), inf, 0, 0, 0, 0, -inf, {}, {}, {}, true}),

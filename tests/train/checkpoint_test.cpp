@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,9 +33,9 @@ class CheckpointTest : public testing::Test {
     }
   }
 
-  void save(std::int64_t step, std::int64_t keep = 10) const {
+  void save(std::int64_t step, std::optional<double> val_loss = {}) const {
     save_checkpoint(directory_.path(), engine_.backend().device(), engine_.model().parameters(), config_,
-                    {step, kPosition}, keep);
+                    {step, kPosition, val_loss});
   }
   [[nodiscard]] TrainState load(const fs::path& checkpoint, LoadOptimizer optimizer = LoadOptimizer::yes) const {
     return load_checkpoint(checkpoint, engine_.backend().device(), engine_.model().parameters(), config_, optimizer);
@@ -46,7 +47,7 @@ class CheckpointTest : public testing::Test {
   }
 
   const MixState kPosition{{{.rule = {}, .position = {4, 7}}}};
-  Config config_ = small_config({"precision.recipe=rowwise"}).config;
+  Config config_ = small_config({"precision.recipe=rowwise", "checkpoint.keep=10"}).config;
   Engine engine_ = small_engine(config_);
   ScratchDirectory directory_;
 };
@@ -70,9 +71,47 @@ TEST_F(CheckpointTest, RoundTripIsBitwise) {
   }
 }
 
-TEST_F(CheckpointTest, KeepsTheNewest) {
-  for (const std::int64_t step : {1, 2, 3, 10}) save(step, 2);
-  EXPECT_EQ(listed(), (Names{"step-00000003", "step-00000010"}));
+TEST_F(CheckpointTest, KeepsTheNewestMultiplesAndTheBest) {
+  config_.checkpoint = {.keep = 2, .keep_every = 4, .keep_best = 1};
+  save(1, 3.0);
+  save(2, 1.5);
+  save(3, 2.0);
+  save(4, 2.5);
+  save(5);
+  save(10, std::nan(""));
+  save(11, 1.75);
+  EXPECT_EQ(listed(), (Names{"step-00000002", "step-00000004", "step-00000010", "step-00000011"}));
+}
+
+/// Three that are old, each a little off; none is removed, and none counts among the two that are kept.
+TEST_F(CheckpointTest, RemovesNothingThatItDoesNotUnderstand) {
+  config_.checkpoint.keep = 2;
+  save(1);
+  fs::rename(directory_.path() / "step-00000001", directory_.path() / "step-00000003");  // of another step
+  save(4);
+  directory_.write("step-00000004/notes.txt", "the good one");
+  save(5);
+  directory_.write("step-00000005/state.json", "{}");
+  for (const std::int64_t step : {6, 7, 8}) save(step);
+  EXPECT_EQ(listed(), (Names{"step-00000003", "step-00000004", "step-00000005", "step-00000007", "step-00000008"}));
+}
+
+TEST_F(CheckpointTest, TheStateKeepsTheValidationLoss) {
+  save(1, 2.125);
+  save(2);
+  save(3, std::nan(""));
+  const auto loss = [&](std::string_view name) {
+    return read_checkpoint_state(directory_.path() / name / "state.json").train.val_loss;
+  };
+  EXPECT_EQ(loss("step-00000001"), 2.125);
+  EXPECT_EQ(loss("step-00000002"), std::nullopt);
+  EXPECT_TRUE(std::isnan(loss("step-00000003").value()));
+}
+
+TEST_F(CheckpointTest, ADeepStateIsRefused) {
+  save(2);
+  directory_.write("step-00000002/state.json", std::string(100'000, '['));
+  EXPECT_TRUE(contains(user_error([&] { (void)load(directory_.path() / "step-00000002"); }), "nested deeper than"));
 }
 
 TEST_F(CheckpointTest, SavingAStepAgainReplacesIt) {
@@ -92,16 +131,20 @@ TEST_F(CheckpointTest, PartialOnesAreNeverListedAndGoWithTheNextSave) {
   fs::create_directory(directory_.path() / "step-00000004.partial");
   directory_.write("step-00000004.partial/model.safetensors", "half");
   fs::create_directory(directory_.path() / "step-00000002.replaced.partial");
+  fs::create_directory(directory_.path() / "mine.partial");  // nobody's but the user's
   EXPECT_EQ(listed(), (Names{"step-00000003"}));
   save(5);
   EXPECT_EQ(listed(), (Names{"step-00000003", "step-00000005"}));
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), fs::directory_iterator()), 2);
+  EXPECT_TRUE(fs::exists(directory_.path() / "mine.partial"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), fs::directory_iterator()), 3);
 }
 
 TEST_F(CheckpointTest, ListsNothingElse) {
   EXPECT_TRUE(list_checkpoints(directory_.path() / "nowhere").empty());
   directory_.write("step-00000001", "a file");
-  fs::create_directory(directory_.path() / "notes");
+  for (const char* name : {"notes", "step-1", "step-00000002x", "step--0000001", "step-99999999999999999999"}) {
+    fs::create_directory(directory_.path() / name);
+  }
   EXPECT_TRUE(listed().empty());
 }
 

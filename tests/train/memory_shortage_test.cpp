@@ -72,6 +72,41 @@ TEST_P(MemoryShortage, ProposalsAreTheLeastDrasticThatFit) {
 INSTANTIATE_TEST_SUITE_P(Gradients, MemoryShortage, testing::Values(false, true),
                          [](const auto& each) { return each.param ? "Kept" : "LivingForAStep"; });
 
+std::string host_refusal(const Engine& engine, const Config& config, std::size_t available) {
+  try {
+    check_host_memory(engine, config, available);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(MemoryShortage, TheCopyForCheckpointsMustFitBesideAPlanInTheSameMemory) {
+  Config config = long_batch();
+  config.checkpoint.interval = 2;
+  const Engine on_cpu = plan_without_workspace(config, {});
+  const auto copy = static_cast<std::size_t>(on_cpu.model().parameters().count()) * 3 * sizeof(float);
+  const std::size_t both = on_cpu.plan().arena_bytes + copy;
+  EXPECT_EQ(host_refusal(on_cpu, config, both), "");
+  const std::string message = host_refusal(on_cpu, config, both - 1);
+  EXPECT_NE(message.find("beside a plan of"), std::string::npos) << message;
+  EXPECT_NE(message.find("--set checkpoint.asynchronous=false"), std::string::npos) << message;
+  const Engine on_gpu = plan_on_small_gpu(config, false);
+  EXPECT_EQ(host_refusal(on_gpu, config, copy), "");
+  EXPECT_NE(host_refusal(on_gpu, config, copy - 1), "");
+}
+
+TEST(MemoryShortage, ARunWithoutTheCopyNeedsNoMemoryForIt) {
+  Config config = long_batch();
+  EXPECT_EQ(host_refusal(plan_without_workspace(config, {}), config, 0), "") << "saves at its end alone";
+  config.checkpoint.interval = config.training.steps;
+  EXPECT_EQ(host_refusal(plan_without_workspace(config, {}), config, 0), "") << "saves at its end alone";
+  config.checkpoint.interval = 1;
+  EXPECT_NE(host_refusal(plan_without_workspace(config, {}), config, 0), "");
+  config.checkpoint.asynchronous = false;
+  EXPECT_EQ(host_refusal(plan_without_workspace(config, {}), config, 0), "");
+}
+
 TEST(MemoryShortage, ACpuIsNeverRefused) {
   const Config config = long_batch();
   EXPECT_NO_THROW(check_memory(plan_without_workspace(config, {}), config));

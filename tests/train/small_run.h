@@ -19,7 +19,8 @@ class SilentListener : public TrainListener {
   void on_records(const RecordPlan&) override {}
   void on_untuned_products(const std::vector<std::string>&) override {}
   void on_step(const io::StepMetrics&, double) override {}
-  void on_checkpoint(const std::filesystem::path&, std::int64_t) override {}
+  void on_checkpoint(const std::filesystem::path&, const io::SavedCheckpoint&) override {}
+  void on_checkpoint_wait(std::int64_t, std::int64_t) override {}
   void on_skip(std::int64_t, const std::string&) override {}
   void on_watch(const io::WatchedStep&) override {}
 };

@@ -24,9 +24,11 @@ class Heard final : public TrainListener {
   void on_step(const io::StepMetrics& record, double) override {
     events.push_back(fmt::format("step {}{}", record.step, record.val_loss ? " validated" : ""));
   }
-  void on_checkpoint(const std::filesystem::path&, std::int64_t step) override {
-    events.push_back(fmt::format("checkpoint {}", step));
+  void on_checkpoint(const std::filesystem::path&, const io::SavedCheckpoint& saved) override {
+    EXPECT_LE(saved.stall_milliseconds, saved.milliseconds);
+    events.push_back(fmt::format("checkpoint {}", saved.step));
   }
+  void on_checkpoint_wait(std::int64_t, std::int64_t) override {}
   void on_watch(const io::WatchedStep& watched) override { events.push_back(fmt::format("watched {}", watched.step)); }
   void on_skip(std::int64_t step, const std::string& first) override {
     EXPECT_FALSE(first.empty());
@@ -55,12 +57,31 @@ class TrainerTest : public SmallRuns {
 };
 
 TEST_F(TrainerTest, TellsItsListenerInOrder) {
-  const TrainOutcome outcome = train({"checkpoint.interval=3", "validation.interval=2"});
+  const TrainOutcome outcome =
+      train({"checkpoint.interval=3", "checkpoint.asynchronous=false", "validation.interval=2"});
   EXPECT_EQ(heard_.events, (Events{"start 1 4", "step 1", "step 2 validated", "step 3", "checkpoint 3",
                                    "step 4 validated", "checkpoint 4"}));
   EXPECT_TRUE(outcome.finished);
   EXPECT_EQ(outcome.steps_done, 4);
   EXPECT_TRUE(outcome.result.val_loss.has_value());
+}
+
+/// When a checkpoint is whole is the disk's matter; that each is heard of once, in their order, is not.
+TEST_F(TrainerTest, SavesBehindItsSteps) {
+  const TrainOutcome outcome = train({"checkpoint.interval=1", "checkpoint.keep=4", "training.steps=4"});
+  Events checkpoints;
+  std::ranges::copy_if(heard_.events, std::back_inserter(checkpoints),
+                       [](const std::string& event) { return event.starts_with("checkpoint"); });
+  EXPECT_EQ(checkpoints, (Events{"checkpoint 1", "checkpoint 2", "checkpoint 3", "checkpoint 4"}));
+  EXPECT_EQ(outcome.result.saves.saves, 4);
+  EXPECT_LE(outcome.result.saves.stall_milliseconds, outcome.result.saves.milliseconds);
+  EXPECT_EQ(list_checkpoints(path("run") / "checkpoints").size(), 4U);
+  std::vector<std::int64_t> recorded;  // the last has no line behind it, nor has the third if the last waits for it
+  for (const io::StepMetrics& step : io::read_run(path("run")).metrics) {
+    if (step.checkpoint) recorded.push_back(step.checkpoint->step);
+  }
+  recorded.resize(std::min<std::size_t>(recorded.size(), 2));
+  EXPECT_EQ(recorded, (std::vector<std::int64_t>{1, 2}));
 }
 
 TEST_F(TrainerTest, ASignalEndsItAfterTheStepWithACheckpoint) {
