@@ -14,6 +14,8 @@
 //       52      4  flags: 0
 //       56      8  XXH3-64 of bytes 0 to 55
 //       64      -  tokens: unsigned integers, nothing after the last
+//
+// Shards of llm.c are read as well (bin_shard.h): they know neither a tokenizer nor a checksum.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +46,8 @@ class Shard {
   [[nodiscard]] std::uint64_t token_count() const { return header_.token_count; }
   [[nodiscard]] std::uint64_t vocab_size() const { return header_.vocab_size; }
   [[nodiscard]] std::uint32_t bytes_per_token() const { return header_.bytes_per_token; }
+  /// XXH3-64 of the token bytes, as the header has it; 0 of a .bin shard.
+  [[nodiscard]] std::uint64_t token_checksum() const { return header_.token_checksum; }
   /// The fingerprint of the tokenizer that made it; 0: unknown.
   [[nodiscard]] std::uint64_t tokenizer() const { return header_.tokenizer; }
   /// The token that ends each document.
@@ -56,11 +60,12 @@ class Shard {
   void read(std::uint64_t first, std::span<std::int32_t> out) const;
 
  private:
-  [[nodiscard]] std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(sizeof(ShardHeader)); }
+  [[nodiscard]] std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(header_bytes_); }
   void scan_tokens() const;
 
   std::filesystem::path path_;
   MappedFile file_;
+  std::size_t header_bytes_ = sizeof(ShardHeader);
   ShardHeader header_;
 };
 

@@ -169,6 +169,7 @@ struct Config {
   struct Data {
     std::vector<std::string> train;
     std::vector<std::string> validation;
+    std::string tokenizer;
     bool shuffle = true;
     std::int64_t seed = 1;
     bool operator==(const Data&) const = default;

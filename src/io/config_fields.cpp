@@ -312,8 +312,11 @@ std::vector<ConfigField> run_fields() {
   constexpr auto checkpoint = &C::checkpoint;
   constexpr auto logging = &C::logging;
   return {
-      field<data, &C::Data::train>("data.train", required, any, "token files, relative to the working directory"),
-      field<data, &C::Data::validation>("data.validation", optional, any, "token files for validation"),
+      field<data, &C::Data::train>("data.train", required, any,
+                                   "token shards, manifests, folders or patterns, relative to the working directory"),
+      field<data, &C::Data::validation>("data.validation", optional, any, "the same for validation"),
+      field<data, &C::Data::tokenizer>("data.tokenizer", optional, any,
+                                       "the tokenizer that the shards must be of; empty: whatever they say"),
       field<data, &C::Data::shuffle>("data.shuffle", optional, any,
                                      "visit training sequences in a seeded random order"),
       field<data, &C::Data::seed>("data.seed", optional, at_least(0), "of the order of the data, up to 2^63 - 1"),

@@ -88,6 +88,7 @@ json describe(const Config& config, const TrainState& state) {
       {"version", kVersion},
       {"step", state.step},
       {"loader", {{"epoch", state.loader.epoch}, {"next", state.loader.next}}},
+      {"tokenizer", state.tokenizer},
       {"model", all.at("model")},
       {"order", {{"seed", config.data.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
 }
@@ -232,6 +233,7 @@ TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, cons
     result.step = state.at("step").get<std::int64_t>();
     result.loader = {state.at("loader").at("epoch").get<std::uint64_t>(),
                      state.at("loader").at("next").get<std::uint64_t>()};
+    result.tokenizer = state.value("tokenizer", std::uint64_t{0});  // older checkpoints do not know it
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", (checkpoint / "state.json").string(), error.what());
   }

@@ -24,6 +24,7 @@ namespace octet {
 struct TrainState {
   std::int64_t step = 0;  ///< steps done
   LoaderState loader;
+  std::uint64_t tokenizer = 0;  ///< fingerprint of the data's; 0: unknown
 };
 
 /// Writes the checkpoint of `state.step` below `directory` and then removes all but the newest `keep`.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/timing.h"
+#include "data/shard_set.h"
 #include "train/device_fault.h"
 #include "train/machine.h"
 #include "train/memory_shortage.h"
@@ -18,17 +19,6 @@ namespace {
 /// The reported training loss is the mean over so many last steps.
 constexpr std::size_t kLossWindow = 20;
 
-std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
-  std::vector<Shard> shards;
-  for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path)) {
-      throw UserError("{}: there is no {}: make it with octet tokenize, or correct the path", key, path);
-    }
-    shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
-  }
-  return shards;
-}
-
 Engine make_engine(const TrainRequest& request) {
   const Config& config = request.loaded.config;
   auto backend = make_backend(config);
@@ -37,7 +27,8 @@ Engine make_engine(const TrainRequest& request) {
 }
 
 Loader open_training_data(const Config& config) {
-  return {open_shards(config.data.train, config.model.vocab_size, "data.train"),
+  return {open_shards(config.data.train, DataSplit::train, static_cast<std::uint64_t>(config.model.vocab_size),
+                      "data.train"),
           static_cast<std::uint64_t>(config.training.seq_len), static_cast<std::uint64_t>(config.data.seed),
           config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored};
 }
@@ -45,7 +36,8 @@ Loader open_training_data(const Config& config) {
 std::optional<ValidationLoader> open_validation_data(const Config& config) {
   if (config.data.validation.empty()) return std::nullopt;
   const auto windows = static_cast<std::uint64_t>(config.validation.batches * config.training.batch_size);
-  ValidationLoader loader(open_shards(config.data.validation, config.model.vocab_size, "data.validation"),
+  ValidationLoader loader(open_shards(config.data.validation, DataSplit::validation,
+                                      static_cast<std::uint64_t>(config.model.vocab_size), "data.validation"),
                           static_cast<std::uint64_t>(config.training.seq_len), windows);
   if (loader.windows() < static_cast<std::uint64_t>(config.training.batch_size)) {
     throw UserError(
@@ -67,9 +59,19 @@ std::string explain(const DeviceFault& fault, const Engine& engine, const std::f
   return fmt::format("after {} steps: {}; {}", steps_done, describe_fault(fault, engine.executor()), go_on);
 }
 
+/// A model that learned the tokens of one tokenizer learns nothing from another's. 0: unknown.
+void check_same_tokenizer(const std::filesystem::path& checkpoint, std::uint64_t its, std::uint64_t ours) {
+  if (its == 0 || ours == 0 || its == ours) return;
+  throw UserError(
+      "{} was trained on tokens of the tokenizer {:016x}, the data are of {:016x}: resume with shards of the same "
+      "tokenizer, or begin another run",
+      checkpoint.string(), its, ours);
+}
+
 /// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on. `is_ours`
 /// says from when on the directory is this run's.
-RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader& loader, bool& is_ours) {
+RunDirectory begin_or_resume(const TrainRequest& request, std::uint64_t tokenizer, Engine& engine, Loader& loader,
+                             bool& is_ours) {
   const std::filesystem::path& path = request.run_directory;
   const Config& config = request.loaded.config;
   const Parameters& parameters = engine.model().parameters();
@@ -85,6 +87,7 @@ RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Loader
   engine.allocate();  // before there is a directory, so that a device that is too small leaves none
   if (request.resume != Resume::never && !checkpoints.empty()) {
     const TrainState state = load_checkpoint(checkpoints.back(), device, parameters, config, LoadOptimizer::yes);
+    check_same_tokenizer(checkpoints.back(), state.tokenizer, tokenizer);
     loader.restore(state.loader);
     return RunDirectory::resume(path, state.step);
   }
@@ -107,7 +110,7 @@ void record_failure(const TrainRequest& request, const RunFacts& facts, const En
 RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Loader& loader) {
   bool is_ours = false;
   try {
-    return begin_or_resume(request, engine, loader, is_ours);
+    return begin_or_resume(request, facts.tokenizer, engine, loader, is_ours);
   } catch (const DeviceFault& fault) {
     if (is_ours) record_failure(request, facts, engine);
     throw Failure("{}", explain(fault, engine, request.run_directory, 0));
@@ -273,7 +276,7 @@ double Trainer::validation_loss(const ValidationLoader& data) {
 
 void Trainer::checkpoint(std::int64_t step) {
   save_checkpoint(directory_.checkpoints(), engine_.backend().device(), engine_.model().parameters(), config_,
-                  {step, loader_.state()}, config_.checkpoint.keep);
+                  {step, loader_.state(), facts_.tokenizer}, config_.checkpoint.keep);
   listener_.on_checkpoint(directory_.checkpoints(), step);
 }
 
