@@ -22,9 +22,12 @@ find_library(OCTET_XXHASH xxhash REQUIRED)
 find_library(OCTET_ZLIB z REQUIRED)
 find_library(OCTET_ZSTD zstd REQUIRED)
 find_library(OCTET_SIMDJSON simdjson REQUIRED)
-# Debian and Ubuntu have no package of it; Apache's own packages and pyarrow's CMake files bring it.
+# Debian and Ubuntu have no package of it; Apache's own do.
 find_package(Arrow CONFIG QUIET)
 find_package(Parquet CONFIG QUIET)
+if(NOT Parquet_FOUND)
+  message(STATUS "Apache Arrow's Parquet library not found: octet tokenize will read no Parquet")
+endif()
 if(OCTET_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -2,6 +2,7 @@
 #include "data/document_source.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -33,10 +34,8 @@ class WholeText final : public FileSource {
   bool next(Piece& piece) override {
     buffer_.erase(0, std::exchange(handed_out_, 0));
     while (buffer_.size() <= kTextPieceBytes && more_) {
-      const std::size_t begin = buffer_.size();
-      buffer_.resize(begin + kTextPieceBytes);
-      const std::size_t count = file_.read(std::span(buffer_).subspan(begin));
-      buffer_.resize(begin + count);
+      const std::size_t count = file_.read(chunk_);
+      buffer_.append(chunk_.data(), count);
       more_ = count > 0;
     }
     if (buffer_.empty()) return false;
@@ -48,6 +47,7 @@ class WholeText final : public FileSource {
   }
 
  private:
+  std::array<char, std::size_t{1} << 16> chunk_{};
   std::string buffer_;
   std::size_t handed_out_ = 0;
   bool more_ = true;

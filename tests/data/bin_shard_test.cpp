@@ -94,7 +94,7 @@ TEST(BinShard, DamagedOnesAreRefusedOrConsistent) {
   Mutator mutator(8);
   const std::string whole = gpt2_file({kGpt2, 1, 5});
   int refused = 0;
-  for (int trial = 0; trial < 1000; ++trial) {
+  for (int trial = 0; trial < 400; ++trial) {
     // Half of the edits go where they matter most.
     std::string file = trial % 2 == 0 ? mutator.mutate(whole, "0\x01\xFF")
                                       : mutator.mutate(whole.substr(0, 12), "0\x01\xFF") + whole.substr(12);
@@ -106,7 +106,7 @@ TEST(BinShard, DamagedOnesAreRefusedOrConsistent) {
     });
     if (!error.empty()) ++refused;
   }
-  EXPECT_GT(refused, 900);
+  EXPECT_GT(refused, 350);
 }
 
 }  // namespace

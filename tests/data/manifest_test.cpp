@@ -61,7 +61,7 @@ TEST(Manifest, AnyEditIsNoticedOrMeansTheSame) {
   const std::string whole = read_file(path);
   const auto content = ordered_json::parse(whole);
   Mutator mutator(9);
-  for (int trial = 0; trial < 2000; ++trial) {
+  for (int trial = 0; trial < 600; ++trial) {
     const std::string edited = mutator.mutate(whole, "{}[]\",:0\n \xFF");
     write_file(path, edited);
     const std::string error = user_error([&path] { (void)read_manifest(path); });
@@ -105,7 +105,7 @@ TEST(Manifest, SealedNonsenseIsRefusedOrConsistent) {
                                               std::string("a\0b", 3)};
   Mutator mutator(10);
   int refused = 0;
-  for (int trial = 0; trial < 1500; ++trial) {
+  for (int trial = 0; trial < 300; ++trial) {
     ordered_json edited = whole;
     std::vector<ordered_json*> values;
     collect(edited, values);
@@ -122,7 +122,7 @@ TEST(Manifest, SealedNonsenseIsRefusedOrConsistent) {
     });
     if (!error.empty()) ++refused;
   }
-  EXPECT_GT(refused, 700);
+  EXPECT_GT(refused, 150);
 }
 
 TEST(Manifest, NamesWhatIsWrong) {
@@ -150,7 +150,7 @@ TEST(Manifest, NamesWhatIsWrong) {
   EXPECT_THAT(error_with([](auto& json) { json["inputs"] = 1; }), HasSubstr("inputs is not a list"));
   EXPECT_THAT(error_with([](auto& json) { json.erase("splits"); }), HasSubstr("there is no field splits"));
 
-  write_sealed_json(path, 2, {});
+  write_sealed_json(path, 2, ordered_json::object());
   EXPECT_THAT(user_error([&path] { (void)read_manifest(path); }),
               HasSubstr("version 2 is unknown, this octet reads 1"));
   write_file(path, std::string(100000, '['));
