@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "data/bin_shard.h"
 
 namespace octet {
 namespace {
@@ -77,7 +78,7 @@ void validate_size(const ShardHeader& header, std::uint64_t token_bytes, const s
   }
 }
 
-/// Calls `use` with the tokens as a span of their unsigned type; the header's 64 bytes keep them aligned.
+/// Calls `use` with the tokens as a span of their unsigned type; a header's 64 or 1024 bytes keep them aligned.
 template <typename Use>
 void with_tokens(std::span<const std::byte> bytes, std::uint32_t bytes_per_token, Use use) {
   const auto as = [bytes]<typename Token>(Token) {
@@ -106,7 +107,13 @@ bool has_mark(Token token, TokenMark mark) {
 }  // namespace
 
 Shard::Shard(std::filesystem::path path, std::uint64_t model_vocab_size, ShardScan scan)
-    : path_(std::move(path)), file_(path_), header_(read_header(file_.bytes(), path_.string())) {
+    : path_(std::move(path)), file_(path_) {
+  if (const auto foreign = read_bin_header(file_.bytes(), path_.string())) {
+    header_ = *foreign;
+    header_bytes_ = kBinHeaderBytes;
+  } else {
+    header_ = read_header(file_.bytes(), path_.string());
+  }
   validate_fields(header_, path_.string());
   validate_size(header_, token_bytes().size(), path_.string());
   if (header_.vocab_size > model_vocab_size) {
@@ -129,6 +136,7 @@ void Shard::scan_tokens() const {
     throw UserError("{}: token {} at position {} is outside the vocabulary of {}: {}", path_.string(), *bad & id_bits,
                     bad - tokens.begin(), header_.vocab_size, kTokenizeAgain);
   });
+  if (header_bytes_ == kBinHeaderBytes) return;  // has no checksum
   if (checksum_of(token_bytes()) != header_.token_checksum) {
     throw UserError("{}: the tokens are damaged (their checksum does not match): {}", path_.string(), kTokenizeAgain);
   }

@@ -16,6 +16,8 @@
 //       53      3  tokens of a row: the shard consists of rows of so many tokens that belong together; 0: no rows
 //       56      8  XXH3-64 of bytes 0 to 55
 //       64      -  tokens: unsigned integers, nothing after the last
+//
+// Shards of llm.c are read as well (bin_shard.h): they know neither a tokenizer nor a checksum.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +48,8 @@ class Shard {
   [[nodiscard]] std::uint64_t token_count() const { return header_.token_count; }
   [[nodiscard]] std::uint64_t vocab_size() const { return header_.vocab_size; }
   [[nodiscard]] std::uint32_t bytes_per_token() const { return header_.bytes_per_token; }
+  /// XXH3-64 of the token bytes, as the header has it; 0 of a .bin shard.
+  [[nodiscard]] std::uint64_t token_checksum() const { return header_.token_checksum; }
   /// The fingerprint of the tokenizer that made it; 0: unknown.
   [[nodiscard]] std::uint64_t tokenizer() const { return header_.tokenizer; }
   /// The token that ends each document.
@@ -73,11 +77,12 @@ class Shard {
  private:
   template <typename Use>
   void with_range(std::uint64_t first, std::size_t count, Use use) const;
-  [[nodiscard]] std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(sizeof(ShardHeader)); }
+  [[nodiscard]] std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(header_bytes_); }
   void scan_tokens() const;
 
   std::filesystem::path path_;
   MappedFile file_;
+  std::size_t header_bytes_ = sizeof(ShardHeader);
   ShardHeader header_;
 };
 

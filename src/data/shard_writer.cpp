@@ -86,7 +86,7 @@ void ShardWriter::finish() {
   header.tokenizer = origin_.tokenizer;
   header.document_end = origin_.document_end ? static_cast<std::uint32_t>(*origin_.document_end) + 1 : 0;
   header.flags = (layout_.marked ? kMarkedFlag : 0) | (layout_.row_tokens << kRowShift);
-  header.token_checksum = XXH3_64bits_digest(hash_.get());
+  header.token_checksum = token_checksum();
   header.header_checksum = checksum_of(header);
   if (std::fseek(file_.get(), 0, SEEK_SET) != 0) refuse(errno);
   write(&header, sizeof header);

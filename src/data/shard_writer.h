@@ -48,6 +48,8 @@ class ShardWriter {
   void finish();
 
   [[nodiscard]] std::uint64_t token_count() const { return token_count_; }
+  /// XXH3-64 of the bytes of the tokens appended so far.
+  [[nodiscard]] std::uint64_t token_checksum() const { return XXH3_64bits_digest(hash_.get()); }
 
  private:
   [[nodiscard]] std::uint32_t bytes_per_token() const;

@@ -74,13 +74,16 @@ class Encoder {
   Encoder(const Tokenizer& tokenizer, std::uint64_t total, const TokenizeProgress& progress)
       : tokenizer_(tokenizer), total_(total), progress_(progress) {}
 
-  void encode(std::string_view text, ShardWriter& out) {
+  /// `ends_document`: the text goes to the end of a file, each of which is a document.
+  void encode(std::string_view text, bool ends_document, ShardWriter& out) {
     while (!text.empty()) {
       const std::size_t size = text_boundary(text, std::min(text.size(), kPieceBytes));
       tokens_.clear();
       tokenizer_.encode(text.substr(0, size), tokens_);
-      out.append(tokens_);
       text.remove_prefix(size);
+      const auto end = tokenizer_.end_of_document();
+      if (text.empty() && ends_document && end) tokens_.push_back(*end);
+      out.append(tokens_);
       done_ += size;
       if (progress_) progress_(done_, total_);
     }
@@ -120,7 +123,7 @@ TokenizeResult tokenize_text_files(const Tokenizer& tokenizer, std::span<const f
       const std::string_view text = text_of(file);
       const std::uint64_t first = std::clamp(from, begin, begin + text.size()) - begin;
       const std::uint64_t last = std::clamp(to, begin, begin + text.size()) - begin;
-      encoder.encode(text.substr(first, last - first), out);
+      encoder.encode(text.substr(first, last - first), last == text.size(), out);
       begin += text.size();
     }
     out.finish();

@@ -177,6 +177,7 @@ struct Config {
     std::vector<std::string> mix;
     std::vector<std::string> validation;
     Boundaries boundaries = Boundaries::ignored;
+    std::string tokenizer;
     bool shuffle = true;
     std::int64_t seed = 1;
     bool operator==(const Data&) const = default;

@@ -338,16 +338,19 @@ std::vector<ConfigField> run_fields() {
   constexpr auto checkpoint = &C::checkpoint;
   constexpr auto logging = &C::logging;
   return {
-      field<data, &C::Data::train>("data.train", required, any, "token files, relative to the working directory"),
+      field<data, &C::Data::train>("data.train", required, any,
+                                   "token shards, manifests, folders or patterns, relative to the working directory"),
       field<data, &C::Data::mix>("data.mix", optional, any,
                                  "shares of training sequences, each \"GLOB: WEIGHT\" on the names in data.train; the "
                                  "files that the first match gives a rule are one source, with an order and epochs of "
                                  "its own; empty mixes nothing"),
-      field<data, &C::Data::validation>("data.validation", optional, any, "token files for validation"),
+      field<data, &C::Data::validation>("data.validation", optional, any, "the same for validation"),
       field<data, &C::Data::boundaries>("data.boundaries", optional, any,
                                         "between the documents of a sequence: ignored, tokens attend to all before "
                                         "them; attention, to those of their "
                                         "own document alone"),
+      field<data, &C::Data::tokenizer>("data.tokenizer", optional, any,
+                                       "the tokenizer that the shards must be of; empty: whatever they say"),
       field<data, &C::Data::shuffle>("data.shuffle", optional, any,
                                      "visit training sequences in a seeded random order"),
       field<data, &C::Data::seed>("data.seed", optional, at_least(0), "of the order of the data, up to 2^63 - 1"),

@@ -78,6 +78,7 @@ json describe(const Config& config, const TrainState& state) {
       {"version", kVersion},
       {"step", state.step},
       {"loader", describe_position(state.loader)},
+      {"tokenizer", state.tokenizer},
       {"model", all.at("model")},
       {"order", {{"seed", config.data.seed}, {"seq_len", config.training.seq_len}, {"shuffle", config.data.shuffle}}}};
   if (state.val_loss) description["val_loss"] = io::number_or_null(*state.val_loss);

@@ -31,6 +31,7 @@ struct TrainState {
   std::int64_t step = 0;  ///< steps done
   MixState loader;
   std::optional<double> val_loss = {};  ///< after that step, in nats per token; absent where it was not validated
+  std::uint64_t tokenizer = 0;          ///< fingerprint of the data's; 0: unknown
 };
 
 /// state.json, read.

@@ -1,6 +1,7 @@
 #include "train/run_record.h"
 
 #include "core/version.h"
+#include "data/shard_set.h"
 #include "io/config_text.h"
 #include "io/files.h"
 #include "ops/gpu/verified_hardware.h"
@@ -44,6 +45,17 @@ ordered_json describe_demonstration(const Engine& engine, const Config& config) 
           {"refused_message", refused}};
 }
 
+/// Training and validation together; shards were scanned when the loaders opened them.
+std::uint64_t tokenizer_of_data(const Config& config) {
+  const auto vocab = static_cast<std::uint64_t>(config.model.vocab_size);
+  std::vector<Shard> shards = open_shards(config.data.train, DataSplit::train, vocab, "data.train", ShardScan::header);
+  for (Shard& shard :
+       open_shards(config.data.validation, DataSplit::validation, vocab, "data.validation", ShardScan::header)) {
+    shards.push_back(std::move(shard));
+  }
+  return common_tokenizer(shards, config.data.tokenizer);
+}
+
 }  // namespace
 
 RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,
@@ -55,6 +67,7 @@ RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& r
           machine_facts(),
           config_json(loaded.config),
           origins_json(loaded.origins),
+          tokenizer_of_data(loaded.config),
           nullptr};
 }
 
@@ -147,6 +160,7 @@ ordered_json describe_run(const RunFacts& facts, const std::string& status, cons
   const ops::Device& device = engine.backend().device();
   run["config"] = facts.config;
   run["origins"] = facts.origins;
+  if (facts.tokenizer != 0) run["tokenizer"] = fmt::format("{:016x}", facts.tokenizer);
   run["machine"] = {{"cpu", facts.machine.cpu},
                     {"cores", facts.machine.cores},
                     {"isa", facts.machine.isa},

@@ -35,9 +35,11 @@ struct RunFacts {
   MachineFacts machine;
   nlohmann::ordered_json config;
   nlohmann::ordered_json origins;
+  std::uint64_t tokenizer = 0;     ///< fingerprint of the data's; 0: unknown
   nlohmann::ordered_json records;  ///< what the run keeps for comparisons; null where nothing
 };
 
+/// Throws UserError where the data are of several tokenizers, or of another than data.tokenizer.
 [[nodiscard]] RunFacts gather_facts(const LoadedConfig& loaded, const std::filesystem::path& run_directory,
                                     std::vector<std::string> command_line);
 

@@ -44,9 +44,19 @@ std::string explain(const DeviceFault& fault, const Engine& engine, const std::f
   return fmt::format("after {} steps: {}; {}", steps_done, describe_fault(fault, engine.executor()), go_on);
 }
 
+/// A model that learned the tokens of one tokenizer learns nothing from another's. 0: unknown.
+void check_same_tokenizer(const std::filesystem::path& checkpoint, std::uint64_t its, std::uint64_t ours) {
+  if (its == 0 || ours == 0 || its == ours) return;
+  throw UserError(
+      "{} was trained on tokens of the tokenizer {:016x}, the data are of {:016x}: resume with shards of the same "
+      "tokenizer, or begin another run",
+      checkpoint.string(), its, ours);
+}
+
 /// The run's directory; leaves in the engine and the loader the state from which the run begins or goes on. `is_ours`
 /// says from when on the directory is this run's.
-RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Prefetcher& loader, bool& is_ours) {
+RunDirectory begin_or_resume(const TrainRequest& request, std::uint64_t tokenizer, Engine& engine, Prefetcher& loader,
+                             bool& is_ours) {
   const std::filesystem::path& path = request.run_directory;
   const Config& config = request.loaded.config;
   const Parameters& parameters = engine.model().parameters();
@@ -63,6 +73,7 @@ RunDirectory begin_or_resume(const TrainRequest& request, Engine& engine, Prefet
   engine.allocate();  // before there is a directory, so that a device that is too small leaves none
   if (request.resume != Resume::never && !checkpoints.empty()) {
     const TrainState state = load_checkpoint(checkpoints.back(), device, parameters, config, LoadOptimizer::yes);
+    check_same_tokenizer(checkpoints.back(), state.tokenizer, tokenizer);
     loader.restore(state.loader);
     return RunDirectory::resume(path, state.step);
   }
@@ -85,7 +96,7 @@ void record_failure(const TrainRequest& request, const RunFacts& facts, const En
 RunDirectory begin(const TrainRequest& request, const RunFacts& facts, Engine& engine, Prefetcher& loader) {
   bool is_ours = false;
   try {
-    return begin_or_resume(request, engine, loader, is_ours);
+    return begin_or_resume(request, facts.tokenizer, engine, loader, is_ours);
   } catch (const DeviceFault& fault) {
     if (is_ours) record_failure(request, facts, engine);
     throw Failure("{}", explain(fault, engine, request.run_directory, 0));
@@ -261,7 +272,7 @@ void Trainer::checkpoint(std::int64_t step, bool last) {
   note(saver_.next());
   if (const auto earlier = saver_.under_way()) listener_.on_checkpoint_wait(*earlier, step);
   note(saver_.finish());
-  saver_.save({step, loader_.state(), metrics_.back().val_loss}, last);
+  saver_.save({step, loader_.state(), metrics_.back().val_loss, facts_.tokenizer}, last);
   note(saver_.next());
 }
 

@@ -1,23 +1,17 @@
 #include "train/training_data.h"
 
-#include <filesystem>
 #include <utility>
 
 #include "core/error.h"
 #include "data/mix_rules.h"
+#include "data/shard_set.h"
 
 namespace octet {
 namespace {
 
-std::vector<Shard> open_shards(const std::vector<std::string>& paths, std::int64_t vocab, const char* key) {
-  std::vector<Shard> shards;
-  for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path)) {
-      throw UserError("{}: there is no {}: make it with octet tokenize, or correct the path", key, path);
-    }
-    shards.emplace_back(path, static_cast<std::uint64_t>(vocab));
-  }
-  return shards;
+std::vector<Shard> shards_of(const std::vector<std::string>& names, DataSplit split, const Config& config) {
+  return open_shards(names, split, static_cast<std::uint64_t>(config.model.vocab_size),
+                     split == DataSplit::train ? "data.train" : "data.validation");
 }
 
 bool needs_documents(const Config& config) {
@@ -31,10 +25,10 @@ Mix open_training_data(const Config& config) {
   auto seed = static_cast<std::uint64_t>(config.data.seed);
   std::vector<Mix::Source> sources;
   for (const MixSource& source : assign_sources(config.data.train, config.data.mix)) {
-    sources.push_back({source.rule, source.share,
-                       Loader(open_shards(source.paths, config.model.vocab_size, "data.train"),
-                              static_cast<std::uint64_t>(config.training.seq_len), seed,
-                              config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored)});
+    sources.push_back(
+        {source.rule, source.share,
+         Loader(shards_of(source.paths, DataSplit::train, config), static_cast<std::uint64_t>(config.training.seq_len),
+                seed, config.data.shuffle ? DataOrder::shuffled : DataOrder::as_stored)});
     seed += kSeedStep;
   }
   Mix mix(std::move(sources));
@@ -45,7 +39,7 @@ Mix open_training_data(const Config& config) {
 std::optional<ValidationLoader> open_validation_data(const Config& config) {
   if (config.data.validation.empty()) return std::nullopt;
   const auto batch = static_cast<std::uint64_t>(config.training.batch_size);
-  ValidationLoader loader(open_shards(config.data.validation, config.model.vocab_size, "data.validation"),
+  ValidationLoader loader(shards_of(config.data.validation, DataSplit::validation, config),
                           static_cast<std::uint64_t>(config.training.seq_len),
                           static_cast<std::uint64_t>(config.validation.batches) * batch);
   const std::uint64_t used = loader.windows() / batch * batch;
