@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/deepseek_config.h"
+#include "model/key_value_cache.h"
 #include "model/rms_norm.h"
 #include "model/slab_linear.h"
 
@@ -45,6 +46,11 @@ class LatentAttention {
   /// The delta [T, D] that goes to the residual stream, from saved.in.
   [[nodiscard]] Buffer forward(ops::Executor& run, Pass pass, const BatchShape& shape, const float* cos_sin,
                                Saved& saved) const;
+  /// The delta of the tokens from `position` on, whose keys and values join the cache, as KeyValueCache::attend() takes
+  /// them, from saved.in.
+  [[nodiscard]] Buffer decode(ops::Executor& run, std::int64_t position, const float* cos_sin,
+                              const KeyValueCache& cache, Saved& saved) const;
+  [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const;
   /// What forward dropped, in its order, once saved.in has its values again. The delta, where the stream is made again.
   [[nodiscard]] Buffer make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                   Saved& saved) const;

@@ -242,4 +242,8 @@ TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, cons
   return result;
 }
 
+void load_values(const fs::path& file, ops::Device& device, const Parameters& parameters) {
+  read_tensors(file, device, values_of(parameters));
+}
+
 }  // namespace octet
