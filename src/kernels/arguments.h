@@ -123,21 +123,21 @@ struct HeadNormRopeBackward {
 };
 
 struct AppendToCache {
-  const bf16* qkv;  // [batch, q_cols + 2 kv_cols]
-  bf16* cache_k;    // [batch, capacity, kv_cols]
-  bf16* cache_v;    // [batch, capacity, kv_cols]
-  std::int64_t position, capacity;
-  int q_cols, kv_cols;
+  const bf16* qkv;  // [batch seq_len, q_cols + k_cols + v_cols]
+  bf16* cache_k;    // [batch, capacity, k_cols]
+  bf16* cache_v;    // [batch, capacity, v_cols]
+  std::int64_t position, capacity, seq_len;
+  int q_cols, k_cols, v_cols;
 };
 
 struct AttentionDecode {
-  const bf16* qkv;       // [batch, (heads + 2 kv_heads) head_dim]
+  const bf16* qkv;       // [batch, (heads + kv_heads) head_dim + kv_heads value_dim]
   const bf16* cache_k;   // [batch, capacity, kv_heads head_dim]
-  const bf16* cache_v;   // the same
-  bf16* out;             // [batch, heads head_dim]
+  const bf16* cache_v;   // [batch, capacity, kv_heads value_dim]
+  bf16* out;             // [batch, heads value_dim]
   float* probabilities;  // [batch, heads, capacity]
   std::int64_t length, capacity;
-  int heads, kv_heads, head_dim;
+  int heads, kv_heads, head_dim, value_dim;
   float scale;
 };
 

@@ -1,4 +1,4 @@
-// Decoding: the newest position's keys and values go to the cache, and its query is answered from there. One read of
+// Decoding: the newest positions' keys and values go to the cache, and a query is answered from there. One read of
 // the cache, 2 (k) + 2 (v) bytes an element for each query head.
 #include <cmath>
 
@@ -9,15 +9,14 @@
 namespace octet::kernels {
 namespace {
 
-/// A block a sequence.
+/// A block a new position.
 OCTET_DEVICE void append_to_cache(const AppendToCache& a) {
-  const Index sequence = block_index();
-  const bf16* keys = a.qkv + sequence * (a.q_cols + 2 * a.kv_cols) + a.q_cols;
-  const Index place = (sequence * a.capacity + a.position) * a.kv_cols;
-  for (int i = thread_index(); i < a.kv_cols; i += thread_count()) {
-    a.cache_k[place + i] = keys[i];
-    a.cache_v[place + i] = keys[a.kv_cols + i];
-  }
+  const Index row = block_index();
+  const bf16* keys = a.qkv + row * (a.q_cols + a.k_cols + a.v_cols) + a.q_cols;
+  const bf16* values = keys + a.k_cols;
+  const Index place = row / a.seq_len * a.capacity + a.position + row % a.seq_len;
+  for (int i = thread_index(); i < a.k_cols; i += thread_count()) a.cache_k[place * a.k_cols + i] = keys[i];
+  for (int i = thread_index(); i < a.v_cols; i += thread_count()) a.cache_v[place * a.v_cols + i] = values[i];
 }
 
 constexpr int kDecodeThreads = 256;
@@ -62,27 +61,30 @@ OCTET_DEVICE void attention_decode(const AttentionDecode& a) {
   const int head = block_index() % a.heads;
   const int warp = thread_index() / kWarpSize;
   const int lane = thread_index() % kWarpSize;
-  const Index stride = Index{a.kv_heads} * a.head_dim;
-  const Index cached = sequence * a.capacity * stride + Index{head * a.kv_heads / a.heads} * a.head_dim;
-  const bf16* query = a.qkv + (sequence * (a.heads + 2 * a.kv_heads) + head) * a.head_dim;
-  const bf16* values = a.cache_v + cached;
+  const int kv_head = head * a.kv_heads / a.heads;
+  const Index key_stride = Index{a.kv_heads} * a.head_dim;
+  const Index value_stride = Index{a.kv_heads} * a.value_dim;
+  const Index qkv_stride = a.heads * Index{a.head_dim} + key_stride + value_stride;
+  const bf16* query = a.qkv + sequence * qkv_stride + Index{head} * a.head_dim;
+  const bf16* keys = a.cache_k + sequence * a.capacity * key_stride + Index{kv_head} * a.head_dim;
+  const bf16* values = a.cache_v + sequence * a.capacity * value_stride + Index{kv_head} * a.value_dim;
   float* probabilities = a.probabilities + Index{block_index()} * a.capacity;
-  softmax(a, query, a.cache_k + cached, stride, probabilities, fold);
-  for (int first = 0; first < a.head_dim; first += kWarpSize) {
+  softmax(a, query, keys, key_stride, probabilities, fold);
+  for (int first = 0; first < a.value_dim; first += kWarpSize) {
     const int d = first + lane;
     float sum = 0;
-    if (d < a.head_dim) {
+    if (d < a.value_dim) {
 #pragma unroll 8
       for (Index i = warp; i < a.length; i += kDecodeWarps) {
-        sum += probabilities[i] * to_float(values[i * stride + d]);
+        sum += probabilities[i] * to_float(values[i * value_stride + d]);
       }
     }
     parts[warp][lane] = sum;
     sync_block();
-    if (warp == 0 && d < a.head_dim) {
+    if (warp == 0 && d < a.value_dim) {
       float out = 0;
       for (int w = 0; w < kDecodeWarps; ++w) out += parts[w][lane];
-      a.out[Index{block_index()} * a.head_dim + d] = to_bf16(out);
+      a.out[Index{block_index()} * a.value_dim + d] = to_bf16(out);
     }
     sync_block();
   }

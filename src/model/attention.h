@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "model/key_value_cache.h"
 #include "model/saving.h"
 #include "model/stream.h"
 
@@ -40,6 +41,11 @@ class Attention {
   /// The delta [T, D] that goes to the residual stream, from saved.in.
   [[nodiscard]] virtual Buffer forward(ops::Executor& run, Pass pass, const BatchShape& shape, const float* cos_sin,
                                        Saved& saved) const = 0;
+  /// The delta of the tokens from `position` on, whose keys and values join the cache, as KeyValueCache::attend() takes
+  /// them, from saved.in.
+  [[nodiscard]] virtual Buffer decode(ops::Executor& run, std::int64_t position, const float* cos_sin,
+                                      const KeyValueCache& cache, Saved& saved) const = 0;
+  [[nodiscard]] virtual KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const = 0;
   /// What forward dropped, in its order, once saved.in has its values again. The delta, where the stream is made again.
   [[nodiscard]] virtual Buffer make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                           Saved& saved) const = 0;

@@ -235,4 +235,21 @@ void DeepSeek::validate(ops::Executor& run, const Batch& batch, double* loss_sum
   ends_.loss(run, end.normed.tensor(), batch.targets, loss_sum);
 }
 
+std::vector<KeyValueCache> DeepSeek::allocate_caches(Memory& memory, std::int64_t capacity) const {
+  std::vector<KeyValueCache> caches;
+  for (const DeepSeekBlock& block : blocks_) caches.push_back(block.allocate_cache(memory, capacity));
+  return caches;
+}
+
+/// What further tokens are predicted with has no part in it.
+void DeepSeek::decode(ops::Executor& run, const std::int32_t* tokens, std::int64_t count, std::int64_t position,
+                      std::span<const KeyValueCache> caches, const Tensor& logits) const {
+  Residual stream{ends_.embed(run, tokens, count), {}};
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    stream =
+        blocks_[i].decode(run, position, cos_sin(), std::move(stream), load_of(blocks_.size() + depths()), caches[i]);
+  }
+  ends_.next_token_logits(run, std::move(stream), logits);
+}
+
 }  // namespace octet

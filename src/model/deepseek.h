@@ -24,6 +24,9 @@ class DeepSeek final : public Model {
 
   void train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) override;
   void validate(ops::Executor& run, const Batch& batch, double* loss_sum) const override;
+  [[nodiscard]] std::vector<KeyValueCache> allocate_caches(Memory& memory, std::int64_t capacity) const override;
+  void decode(ops::Executor& run, const std::int32_t* tokens, std::int64_t count, std::int64_t position,
+              std::span<const KeyValueCache> caches, const Tensor& logits) const override;
   /// Moves the biases of all routers against the load since the last time.
   void balance(ops::Executor& run) const override;
 

@@ -95,6 +95,17 @@ Residual DeepSeekBlock::forward(ops::Executor& run, const BatchShape& shape, con
   return {Buffer(nullptr, 0, keep.x_mid.tensor()), std::move(delta)};
 }
 
+Residual DeepSeekBlock::decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
+                               std::int64_t* load, const KeyValueCache& cache) const {
+  const auto span = run.layer(name_);
+  Saved step;
+  attention_norm(run, Pass::inference, std::move(in), step);
+  Buffer delta = attention_->decode(run, position, cos_sin, cache, step.attention);
+  ffn_norm(run, Pass::inference, std::move(delta), step);
+  delta = ffn_ ? ffn_->forward(run, Pass::inference, step.ffn) : moe_->forward(run, Pass::inference, load, step.moe);
+  return {std::move(step.x_mid), std::move(delta)};
+}
+
 /// A second pass has no `in`: the stream is in saved.x.
 void DeepSeekBlock::attention_norm(ops::Executor& run, Pass pass, Residual in, Saved& saved) const {
   const Linear* reader = &attention_->first();

@@ -41,6 +41,12 @@ class DeepSeekBlock {
   /// expert, added to; unread in a dense block.
   [[nodiscard]] Residual forward(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Residual in,
                                  std::int64_t* load, Saved* saved) const;
+  /// The tokens from `position` on, whose keys and values join the cache. `in` and the result are [T, D].
+  [[nodiscard]] Residual decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
+                                std::int64_t* load, const KeyValueCache& cache) const;
+  [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const {
+    return attention_->allocate_cache(memory, capacity);
+  }
   /// Consumes `saved` and the gradient of this block's output stream; `below` is the layer whose output the stream's
   /// delta was: it may want codes and maxima of the result. Null where nobody does.
   [[nodiscard]] ResidualGradient backward(ops::Executor& run, const BackwardStep& step, const float* cos_sin,

@@ -58,7 +58,8 @@ void GroupedLinear::allocate(Memory& memory) {
   weight_ = slab_.view(place_);
   if (weight_codes_ == WeightCodes::per_use) return;
   if (forward_in_fp8()) forward_codes_ = make_codes(memory, "weight_codes", n_, k_);
-  if (dgrad_in_fp8()) dgrad_codes_ = make_codes(memory, "weight_codes_transposed", k_, n_);
+  if (dgrad_in_fp8() && weight_codes_ == WeightCodes::cached)
+    dgrad_codes_ = make_codes(memory, "weight_codes_transposed", k_, n_);
 }
 
 Codes GroupedLinear::make_codes(Memory& memory, std::string_view what, std::int64_t outer,

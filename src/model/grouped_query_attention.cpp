@@ -52,11 +52,27 @@ InputUse GroupedQueryAttention::first_use(Pass pass) const {
 Buffer GroupedQueryAttention::forward(ops::Executor& run, Pass pass, const BatchShape& shape, const float* cos_sin,
                                       Saved& saved) const {
   project(run, pass, saved);
-  norm_heads(run, shape, cos_sin, saved);
+  norm_heads(run, shape.seq_len, 0, cos_sin, saved);
   attend(run, shape, saved);
   saved.qkv.reset();
   if (pass == Pass::inference || saving_.recompute.qkv) saved.down.reset();
   return project_out(run, pass, saved);
+}
+
+Buffer GroupedQueryAttention::decode(ops::Executor& run, std::int64_t position, const float* cos_sin,
+                                     const KeyValueCache& cache, Saved& saved) const {
+  const std::int64_t tokens = saved.in.values.tensor().rows();
+  project(run, Pass::inference, saved);
+  norm_heads(run, tokens, position, cos_sin, saved);
+  saved.down.reset();
+  saved.out = activation(run.memory(), "output", tokens, config_.out_cols());
+  cache.attend(run, saved.qkv.tensor(), position, saved.out.tensor());
+  saved.qkv.reset();
+  return project_out(run, Pass::inference, saved);
+}
+
+KeyValueCache GroupedQueryAttention::allocate_cache(Memory& memory, std::int64_t capacity) const {
+  return {memory, name_, capacity, attention_shape({1, capacity}), scale()};
 }
 
 Buffer GroupedQueryAttention::make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
@@ -64,7 +80,7 @@ Buffer GroupedQueryAttention::make_again(ops::Executor& run, const BatchShape& s
   const Recompute& recompute = saving_.recompute;
   if (recompute.qkv) project(run, Pass::again, saved);
   if (recompute.attention) {
-    norm_heads(run, shape, cos_sin, saved);
+    norm_heads(run, shape.seq_len, 0, cos_sin, saved);
     attend(run, shape, saved);
     saved.wo_in.values = Buffer(nullptr, 0, saved.out.tensor());
   }
@@ -76,9 +92,9 @@ void GroupedQueryAttention::project(ops::Executor& run, Pass pass, Saved& saved)
   wqkv_.layer.forward(run, saved.in, saved.down.tensor(), first_use(pass));
 }
 
-void GroupedQueryAttention::norm_heads(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
-                                       Saved& saved) const {
-  saved.qkv = qk_norm_.forward(run, saved.down.tensor(), shape.seq_len, 0, cos_sin);
+void GroupedQueryAttention::norm_heads(ops::Executor& run, std::int64_t seq_len, std::int64_t offset,
+                                       const float* cos_sin, Saved& saved) const {
+  saved.qkv = qk_norm_.forward(run, saved.down.tensor(), seq_len, offset, cos_sin);
 }
 
 void GroupedQueryAttention::attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const {
@@ -113,7 +129,7 @@ Buffer GroupedQueryAttention::backward(ops::Executor& run, const BatchShape& sha
   const std::int64_t tokens = shape.tokens();
   Buffer dout = activation(memory, "doutput", tokens, config_.out_cols());
   wo_.layer.backward(run, saved.wo_in, ddelta, dout.tensor(), wo_.gradient(), accumulate);
-  if (!saved.qkv) norm_heads(run, shape, cos_sin, saved);
+  if (!saved.qkv) norm_heads(run, shape.seq_len, 0, cos_sin, saved);
   LinearOperand dqkv{.values = activation(memory, "dqkv", tokens, config_.qkv_cols())};
   run(ops::AttentionBackward{saved.qkv.ptr<bf16>(), saved.out.ptr<bf16>(), dout.ptr<bf16>(), saved.lse.ptr<float>(),
                              dqkv.values.ptr<bf16>(), attention_shape(shape), scale(), shape.documents});

@@ -28,6 +28,9 @@ class GroupedQueryAttention final : public Attention {
 
   [[nodiscard]] Buffer forward(ops::Executor& run, Pass pass, const BatchShape& shape, const float* cos_sin,
                                Saved& saved) const override;
+  [[nodiscard]] Buffer decode(ops::Executor& run, std::int64_t position, const float* cos_sin,
+                              const KeyValueCache& cache, Saved& saved) const override;
+  [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const override;
   [[nodiscard]] Buffer make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                   Saved& saved) const override;
   [[nodiscard]] Buffer backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
@@ -37,7 +40,8 @@ class GroupedQueryAttention final : public Attention {
 
  private:
   void project(ops::Executor& run, Pass pass, Saved& saved) const;
-  void norm_heads(ops::Executor& run, const BatchShape& shape, const float* cos_sin, Saved& saved) const;
+  void norm_heads(ops::Executor& run, std::int64_t seq_len, std::int64_t offset, const float* cos_sin,
+                  Saved& saved) const;
   void attend(ops::Executor& run, const BatchShape& shape, Saved& saved) const;
   [[nodiscard]] Buffer project_out(ops::Executor& run, Pass pass, Saved& saved) const;
   [[nodiscard]] Buffer activation(Memory& memory, std::string_view what, std::int64_t tokens, std::int64_t cols) const;

@@ -88,6 +88,24 @@ Buffer LatentAttention::forward(ops::Executor& run, Pass pass, const BatchShape&
   return project_out(run, pass, saved);
 }
 
+Buffer LatentAttention::decode(ops::Executor& run, std::int64_t position, const float* cos_sin,
+                               const KeyValueCache& cache, Saved& saved) const {
+  const std::int64_t tokens = saved.in.values.tensor().rows();
+  const float* from_position = cos_sin == nullptr ? nullptr : cos_sin + position * config_.rope_dim;
+  project_down(run, Pass::inference, saved);
+  normalize_latents(run, Pass::inference, saved);
+  project_up(run, Pass::inference, {1, tokens}, from_position, saved);
+  saved.down.reset();
+  saved.out = activation(run.memory(), "output", tokens, config_.out_cols());
+  cache.attend(run, saved.qkv.tensor(), position, saved.out.tensor());
+  saved.qkv.reset();
+  return project_out(run, Pass::inference, saved);
+}
+
+KeyValueCache LatentAttention::allocate_cache(Memory& memory, std::int64_t capacity) const {
+  return {memory, name_, capacity, attention_shape({1, capacity}), scale()};
+}
+
 Buffer LatentAttention::make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                    Saved& saved) const {
   const Recompute& recompute = saving_.recompute;

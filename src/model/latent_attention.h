@@ -8,6 +8,7 @@
 
 #include "model/attention.h"
 #include "model/deepseek_config.h"
+#include "model/key_value_cache.h"
 #include "model/rms_norm.h"
 #include "model/slab_linear.h"
 
@@ -29,6 +30,9 @@ class LatentAttention final : public Attention {
 
   [[nodiscard]] Buffer forward(ops::Executor& run, Pass pass, const BatchShape& shape, const float* cos_sin,
                                Saved& saved) const override;
+  [[nodiscard]] Buffer decode(ops::Executor& run, std::int64_t position, const float* cos_sin,
+                              const KeyValueCache& cache, Saved& saved) const override;
+  [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const override;
   [[nodiscard]] Buffer make_again(ops::Executor& run, const BatchShape& shape, const float* cos_sin,
                                   Saved& saved) const override;
   [[nodiscard]] Buffer backward(ops::Executor& run, const BatchShape& shape, const float* cos_sin,

@@ -193,7 +193,7 @@ Codes Linear::dgrad_weight_codes(Memory& memory) const {
 void Linear::allocate(Memory& memory) {
   if (!precision_.is_fp8() || weight_codes_ == WeightCodes::per_use) return;
   forward_codes_ = forward_weight_codes(memory);
-  dgrad_codes_ = dgrad_weight_codes(memory);
+  if (weight_codes_ == WeightCodes::cached) dgrad_codes_ = dgrad_weight_codes(memory);
 }
 
 void Linear::measure_weight(ops::Executor& run) const {
@@ -212,7 +212,7 @@ void Linear::cast_weight_into(ops::Executor& run, const Codes* forward, const Co
 
 void Linear::cast_weight(ops::Executor& run) const {
   if (!forward_codes_) return;
-  cast_weight_into(run, &forward_codes_, &dgrad_codes_);
+  cast_weight_into(run, &forward_codes_, dgrad_codes_ ? &dgrad_codes_ : nullptr);
   run.observe(name_ + ".weight_scale", forward_codes_.scale_inverse.tensor());
 }
 

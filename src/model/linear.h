@@ -30,8 +30,9 @@ struct LinearOperand {
   Buffer column_amax = {};  // [1, C] bf16
 };
 
-/// How long a weight's codes live: made once per optimizer step, or at each use to save memory.
-enum class WeightCodes : std::uint8_t { cached, per_use };
+/// How long a weight's codes live: made once per optimizer step, or at each use to save memory; or once, those of the
+/// forward product alone, where nothing is trained.
+enum class WeightCodes : std::uint8_t { cached, per_use, forward_only };
 
 /// In which form an input waits for wgrad. Codes are those that wgrad would make of the bf16 values: same bits, half
 /// the bytes. Where wgrad reads bf16, so does what is saved.

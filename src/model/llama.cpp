@@ -101,16 +101,19 @@ void Llama::validate(ops::Executor& run, const Batch& batch, double* loss_sum) c
   ends_.loss(run, end.normed.tensor(), batch.targets, loss_sum);
 }
 
-void Llama::decode(ops::Executor& run, const std::int32_t* token, std::int64_t position,
+std::vector<KeyValueCache> Llama::allocate_caches(Memory& memory, std::int64_t capacity) const {
+  std::vector<KeyValueCache> caches;
+  for (const LlamaBlock& block : blocks_) caches.push_back(block.allocate_cache(memory, capacity));
+  return caches;
+}
+
+void Llama::decode(ops::Executor& run, const std::int32_t* tokens, std::int64_t count, std::int64_t position,
                    std::span<const KeyValueCache> caches, const Tensor& logits) const {
-  Residual stream{ends_.embed(run, token, 1), {}};
+  Residual stream{ends_.embed(run, tokens, count), {}};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     stream = blocks_[i].decode(run, position, cos_sin(), std::move(stream), caches[i]);
   }
-  const VocabularyLayers::Final end = ends_.finish(run, std::move(stream));
-  LinearOperand in{.values = Buffer(nullptr, 0, end.normed.tensor())};
-  ends_.head().cast_input(run, InputUse::inference, in);
-  ends_.head().forward(run, in, logits, InputUse::inference);
+  ends_.next_token_logits(run, std::move(stream), logits);
 }
 
 }  // namespace octet

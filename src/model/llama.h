@@ -24,9 +24,9 @@ class Llama final : public Model {
 
   void train(ops::Executor& run, const Batch& batch, float gradient_scale, bool accumulate, double* loss_sum) override;
   void validate(ops::Executor& run, const Batch& batch, double* loss_sum) const override;
-  /// One token [1] at `position` of a sequence; logits [1, V] of the next. One cache per block.
-  void decode(ops::Executor& run, const std::int32_t* token, std::int64_t position,
-              std::span<const KeyValueCache> caches, const Tensor& logits) const;
+  [[nodiscard]] std::vector<KeyValueCache> allocate_caches(Memory& memory, std::int64_t capacity) const override;
+  void decode(ops::Executor& run, const std::int32_t* tokens, std::int64_t count, std::int64_t position,
+              std::span<const KeyValueCache> caches, const Tensor& logits) const override;
 
   void watch_casts(CastCounts* counts) override;
   [[nodiscard]] std::vector<Linear*> linears() override;

@@ -414,18 +414,15 @@ ResidualGradient LlamaBlock::feed_forward_backward(ops::Executor& run, ResidualG
 Residual LlamaBlock::decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
                             const KeyValueCache& cache) const {
   const auto span = run.layer(name_);
-  const std::int64_t capacity = cache.k.tensor().rows();
+  const std::int64_t tokens = in.x.tensor().rows();
   Saved step;
   attention_norm(run, Pass::inference, std::move(in), step);
   project_qkv(run, Pass::inference, step);
-  rotate(run, capacity, position, cos_sin, step);
-  const bf16* qkv = step.qkv.ptr<bf16>();
-  run(ops::AppendToCache{qkv, cache.k.ptr<bf16>(), cache.v.ptr<bf16>(), 1, position, capacity, config_.heads,
-                         config_.kv_heads, config_.head_dim()});
-  step.attention_out = activation(run.memory(), "attention_out", 1, config_.q_cols());
-  run(ops::AttentionDecode{qkv, cache.k.ptr<bf16>(), cache.v.ptr<bf16>(), step.attention_out.ptr<bf16>(), 1,
-                           position + 1, capacity, config_.heads, config_.kv_heads, config_.head_dim(),
-                           attention_scale()});
+  rotate(run, tokens, position, cos_sin, step);
+  step.attention_out = activation(run.memory(), "attention_out", tokens, config_.q_cols());
+  cache.attend(run, step.qkv.tensor(), position, step.attention_out.tensor());
+  step.qkv.reset();
+  step.projected.reset();
   Buffer delta = project_out(run, Pass::inference, step);
   ffn_norm(run, Pass::inference, std::move(delta), step);
   project_gate_up(run, Pass::inference, step);
@@ -435,9 +432,7 @@ Residual LlamaBlock::decode(ops::Executor& run, std::int64_t position, const flo
 }
 
 KeyValueCache LlamaBlock::allocate_cache(Memory& memory, std::int64_t capacity) const {
-  const std::int64_t cols = config_.kv_heads * config_.head_dim();
-  return {memory.allocate(name_ + ".cache_k", DType::bf16, capacity, cols, MemoryClass::activations),
-          memory.allocate(name_ + ".cache_v", DType::bf16, capacity, cols, MemoryClass::activations)};
+  return {memory, name_, capacity, attention_shape({1, capacity}), attention_scale()};
 }
 
 Buffer LlamaBlock::activation(Memory& memory, std::string_view what, std::int64_t tokens, std::int64_t cols) const {

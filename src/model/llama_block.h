@@ -7,16 +7,12 @@
 #include <string>
 
 #include "model/head_norm.h"
+#include "model/key_value_cache.h"
 #include "model/llama_config.h"
 #include "model/saving.h"
 #include "model/stream.h"
 
 namespace octet {
-
-/// Keys and values of the positions decoded so far.
-struct KeyValueCache {
-  Buffer k, v;  // [capacity, KV hd] bf16
-};
 
 class LlamaBlock {
  public:
@@ -55,7 +51,8 @@ class LlamaBlock {
                                           ResidualGradient out, Saved saved, const Linear* below,
                                           bool accumulate) const;
 
-  /// One token at `position`, whose key and value join the cache. `in` and the result are [1, D].
+  /// The tokens from `position` on, whose keys and values join the cache, as KeyValueCache::attend() takes them. `in`
+  /// and the result are [T, D].
   [[nodiscard]] Residual decode(ops::Executor& run, std::int64_t position, const float* cos_sin, Residual in,
                                 const KeyValueCache& cache) const;
   [[nodiscard]] KeyValueCache allocate_cache(Memory& memory, std::int64_t capacity) const;

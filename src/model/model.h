@@ -1,10 +1,12 @@
 // A language model as the training loop knows it, whatever family it is of.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/key_value_cache.h"
 #include "model/saving.h"
 #include "model/stream.h"
 
@@ -47,6 +49,12 @@ class Model {
                      double* loss_sum) = 0;
   /// Forward and loss alone.
   virtual void validate(ops::Executor& run, const Batch& batch, double* loss_sum) const = 0;
+  /// A cache in each block for one sequence of at most `capacity` tokens.
+  [[nodiscard]] virtual std::vector<KeyValueCache> allocate_caches(Memory& memory, std::int64_t capacity) const = 0;
+  /// Reads the `count` tokens [count] of a sequence from `position` on, several at position 0 only: they join the
+  /// caches. Logits [1, V] of what follows the last.
+  virtual void decode(ops::Executor& run, const std::int32_t* tokens, std::int64_t count, std::int64_t position,
+                      std::span<const KeyValueCache> caches, const Tensor& logits) const = 0;
   /// What an optimizer step changes beside what gradients tell it to; before the update.
   virtual void balance(ops::Executor& /*run*/) const {}
 

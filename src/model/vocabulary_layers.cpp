@@ -66,6 +66,14 @@ VocabularyLayers::Final VocabularyLayers::finish(ops::Executor& run, Residual st
   return end;
 }
 
+void VocabularyLayers::next_token_logits(ops::Executor& run, Residual stream, const Tensor& logits) const {
+  const Final end = finish(run, std::move(stream));
+  const Tensor& normed = end.normed.tensor();
+  LinearOperand in{.values = Buffer(nullptr, 0, normed.row_range(normed.rows() - 1, 1))};
+  head_.cast_input(run, InputUse::inference, in);
+  head_.forward(run, in, logits, InputUse::inference);
+}
+
 // ---- head and loss --------------------------------------------------------------------------------------------------
 
 std::int64_t VocabularyLayers::chunk_rows(std::int64_t tokens) const {

@@ -36,6 +36,8 @@ class VocabularyLayers {
   /// The final norm of the stream, which takes its last delta on the way.
   [[nodiscard]] Final finish(ops::Executor& run, Residual stream) const;
   [[nodiscard]] const Tensor& gain() const { return gain_; }
+  /// Final norm and head on the stream's last row: logits [1, V] of the token that follows.
+  void next_token_logits(ops::Executor& run, Residual stream, const Tensor& logits) const;
 
   /// Head and loss of all rows, and the gradient of `normed` [T, D], which ends. The head's gradient begins and is
   /// written, or added to with `accumulate`.

@@ -207,31 +207,42 @@ struct AttentionBackward {
   }
 };
 
-/// Copies the key and value heads of the newest row of each sequence to `position` of its caches.
+/// Copies the key and value heads of the T newest rows of each sequence to its caches, from `position` on.
 struct AppendToCache {
   static constexpr std::string_view name = "append_to_cache";
-  const bf16* qkv;  // [B, (H + 2 KV) hd], rotated
+  const bf16* qkv;  // [B T, (H + KV) hd + KV vd], rotated
   bf16* cache_k;    // [B, capacity, KV hd]
-  bf16* cache_v;    // [B, capacity, KV hd]
+  bf16* cache_v;    // [B, capacity, KV vd]
   std::int64_t batch, position, capacity, heads, kv_heads, head_dim;
+  std::int64_t value_dim = head_dim;
+  std::int64_t seq_len = 1;  // T
 
+  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + kv_heads) * head_dim + kv_heads * value_dim; }
   [[nodiscard]] double flops() const { return 0; }
-  [[nodiscard]] double bytes() const { return static_cast<double>(8 * batch * kv_heads * head_dim); }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(4 * batch * seq_len * kv_heads * (head_dim + value_dim));
+  }
 };
 
 /// One new position per sequence against its cache: rows of qkv are the newest tokens, positions [0, length) are
 /// cached.
 struct AttentionDecode {
   static constexpr std::string_view name = "attention_decode";
-  const bf16* qkv;      // [B, (H + 2 KV) hd], rotated; its keys and values lie in the cache already
+  const bf16* qkv;      // [B, (H + KV) hd + KV vd], rotated; its keys and values lie in the cache already
   const bf16* cache_k;  // [B, capacity, KV hd]
-  const bf16* cache_v;  // [B, capacity, KV hd]
-  bf16* out;            // [B, H hd]
+  const bf16* cache_v;  // [B, capacity, KV vd]
+  bf16* out;            // [B, H vd]
   std::int64_t batch, length, capacity, heads, kv_heads, head_dim;
   float scale;
+  std::int64_t value_dim = head_dim;
 
-  [[nodiscard]] double flops() const { return static_cast<double>(4 * batch * length * heads * head_dim); }
-  [[nodiscard]] double bytes() const { return static_cast<double>(4 * batch * length * kv_heads * head_dim); }
+  [[nodiscard]] std::int64_t qkv_cols() const { return (heads + kv_heads) * head_dim + kv_heads * value_dim; }
+  [[nodiscard]] double flops() const {
+    return static_cast<double>(2 * batch * length * heads * (head_dim + value_dim));
+  }
+  [[nodiscard]] double bytes() const {
+    return static_cast<double>(2 * batch * length * kv_heads * (head_dim + value_dim));
+  }
 };
 
 // ---- feed-forward ---------------------------------------------------------------------------------------------------

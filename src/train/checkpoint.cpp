@@ -249,4 +249,8 @@ TrainState load_checkpoint(const fs::path& checkpoint, ops::Device& device, cons
   return state.train;
 }
 
+void load_values(const fs::path& file, ops::Device& device, const Parameters& parameters) {
+  read_tensors(file, device, checkpointed_values(parameters));
+}
+
 }  // namespace octet

@@ -75,4 +75,7 @@ enum class LoadOptimizer : std::uint8_t { yes, no };
 [[nodiscard]] TrainState load_checkpoint(const std::filesystem::path& checkpoint, ops::Device& device,
                                          const Parameters& parameters, const Config& config, LoadOptimizer optimizer);
 
+/// Fills parameters from a model.safetensors alone, as a checkpoint has it.
+void load_values(const std::filesystem::path& file, ops::Device& device, const Parameters& parameters);
+
 }  // namespace octet

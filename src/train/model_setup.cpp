@@ -234,13 +234,10 @@ ModelOptions model_options(const Config& config, const ops::Backend& backend, Pr
   return options;
 }
 
-std::unique_ptr<Llama> build_llama(const Config& config, const ModelOptions& options) {
-  return std::make_unique<Llama>(llama_config(config), tokens_of(config), config.training.seq_len, options);
-}
-
-std::unique_ptr<Model> build(const Config& config, const ops::Backend& backend, PrecisionOptions precision) {
-  const ModelOptions options = model_options(config, backend, std::move(precision));
-  if (!config.model.has_experts()) return build_llama(config, options);
+std::unique_ptr<Model> build(const Config& config, const ModelOptions& options) {
+  if (!config.model.has_experts()) {
+    return std::make_unique<Llama>(llama_config(config), tokens_of(config), config.training.seq_len, options);
+  }
   if (config.precision.shadow != Config::Shadow::none) {
     throw UserError(
         "precision.shadow = \"{}\" is not there yet for model.family = \"{}\", whose experts it does not watch; set it "
@@ -259,16 +256,13 @@ PrecisionOptions checked_precision(const Config& config, const ops::Backend& bac
 }  // namespace
 
 std::unique_ptr<Model> make_model(const Config& config, const ops::Backend& backend) {
-  return build(config, backend, checked_precision(config, backend));
+  return build(config, model_options(config, backend, checked_precision(config, backend)));
 }
 
-std::unique_ptr<Llama> make_llama(const Config& config, const ops::Backend& backend) {
-  if (config.model.has_experts()) {
-    throw UserError(
-        "octet generate reads runs of model.family = \"llama3\" or \"qwen3\" only: there is no decoding for \"{}\" yet",
-        config_name(config.model.family));
-  }
-  return build_llama(config, model_options(config, backend, checked_precision(config, backend)));
+std::unique_ptr<Model> make_inference_model(const Config& config, const ops::Backend& backend) {
+  ModelOptions options = model_options(config, backend, checked_precision(config, backend));
+  options.weight_codes = WeightCodes::forward_only;
+  return build(config, options);
 }
 
 std::unique_ptr<Model> make_faulty_model(const Config& config, const ops::Backend& backend) {
@@ -278,7 +272,7 @@ std::unique_ptr<Model> make_faulty_model(const Config& config, const ops::Backen
     throw UserError("--demonstrate fnuz_max_448 shows a fault of e4m3fnuz: add --recipe rowwise --fp8-format fnuz");
   }
   precision.faulty_rule = fp8::demonstration::fnuz_scaled_for_448(precision.recipe->power_of_two);
-  return build(config, backend, std::move(precision));
+  return build(config, model_options(config, backend, std::move(precision)));
 }
 
 }  // namespace octet

@@ -37,8 +37,8 @@ void check_fp8_max(const Config& config, fp8::FormatFamily family);
 [[nodiscard]] PrecisionOptions precision_options(const Config& config, fp8::FormatFamily family);
 /// A model of the configured family. UserError where the family lacks what the configuration asks for.
 [[nodiscard]] std::unique_ptr<Model> make_model(const Config& config, const ops::Backend& backend);
-/// The same for who decodes: only Llama does yet. UserError for another family.
-[[nodiscard]] std::unique_ptr<Llama> make_llama(const Config& config, const ops::Backend& backend);
+/// The same for decoding: of weights, only the codes that forward reads are kept.
+[[nodiscard]] std::unique_ptr<Model> make_inference_model(const Config& config, const ops::Backend& backend);
 /// The published fault, on purpose: e4m3fnuz codes with scales for a maximum of 448. UserError for any other format.
 [[nodiscard]] std::unique_ptr<Model> make_faulty_model(const Config& config, const ops::Backend& backend);
 

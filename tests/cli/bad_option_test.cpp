@@ -20,7 +20,6 @@ TEST_F(BadOption, UnknownOption) {
 
 TEST_F(BadOption, MissingArgument) {
   refuses({"train"}, {"config is required", "octet --help"});
-  refuses({"generate", "run"}, {"--prompt is required", "octet --help"});
 }
 
 TEST_F(BadOption, ResumeTakesNothingOrAuto) {
@@ -54,14 +53,6 @@ TEST_F(BadOption, Shadow) {
   refuses(train("run", {"--shadow", "bf16"}), {"precision.shadow_interval = 100", "training.steps = 6", "no step"});
   refuses(train("run", {"--shadow", "bf16", "--shadow-every", "0"}), {"precision.shadow_interval must be 1 to"});
   refuses(train("run", {"--shadow-every", "2"}), {"--shadow-every", "--shadow"});
-}
-
-TEST_F(BadOption, Generate) {
-  refuses({"generate", "nowhere", "--prompt", "a"}, {"nowhere", "check the path"});
-  succeed(train("run", set("training.steps=1")));
-  refuses({"generate", "run", "--prompt", ""}, {"--prompt is empty", "give the text"});
-  refuses({"generate", "run", "--prompt", "a", "--tokens", "0"}, {"--tokens", "0"});
-  refuses({"generate", "run", "--prompt", "a", "--temperature", "-1"}, {"--temperature", "-1"});
 }
 
 TEST_F(BadOption, ReportOfWhatIsNoRun) {

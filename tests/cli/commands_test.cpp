@@ -9,10 +9,6 @@ namespace {
 
 using Commands = CliTest;
 
-Words generate(std::string_view run, const Words& more) {
-  return join({{"generate", std::string(run), "--prompt", "the ", "--tokens", "24"}, more});
-}
-
 TEST_F(Commands, Version) {
   EXPECT_TRUE(succeed({"--version"}).starts_with("octet 0."));
 }
@@ -61,31 +57,6 @@ TEST_F(Commands, InfoNamesDevicesAndWhatIsLeftOut) {
   EXPECT_EQ(info.at("devices").at(0).at("verified"), true);
   EXPECT_FALSE(info.at("libraries").empty());
   EXPECT_TRUE(contains(succeed({"info"}), "left out  cuda: "));
-}
-
-TEST_F(Commands, GenerateFollowsItsSeed) {
-  succeed(train("run"));
-  const std::string text = succeed(generate("run", {"--seed", "3"}));
-  EXPECT_TRUE(text.starts_with("the "));
-  EXPECT_EQ(text.size(), 4 + 24 + 1U);  // prompt, tokens of a byte each, line end
-  EXPECT_EQ(succeed(generate("run", {"--seed", "3"})), text);
-  EXPECT_NE(succeed(generate("run", {"--seed", "4"})), text);
-}
-
-TEST_F(Commands, GenerateWithoutTemperatureNeedsNoSeed) {
-  succeed(train("run"));
-  const Words coldly = {"--temperature", "0"};
-  const std::string text = succeed(generate("run", join({coldly, {"--seed", "3"}})));
-  EXPECT_EQ(succeed(generate("run", join({coldly, {"--seed", "4"}}))), text);
-  EXPECT_EQ(succeed(generate("run", {"--top-k", "1", "--seed", "5"})), text);  // the likeliest token either way
-}
-
-TEST_F(Commands, GenerateKeepsItsTextForTheReport) {
-  succeed(train("run"));
-  const auto generated = json_of(generate("run", {"--json", "--record"}));
-  EXPECT_EQ(generated.at("prompt"), "the ");
-  EXPECT_EQ(run_json("run").at("sample").at("text"), generated.at("text"));
-  EXPECT_EQ(run_json("run").at("status"), "finished");
 }
 
 TEST_F(Commands, ReportComparesRuns) {

@@ -135,13 +135,13 @@ void rope(Device& device, const Rope& op, Workspace workspace) {
 }
 
 void append_to_cache(Device&, const AppendToCache& op, Workspace) {
-  const Index row = op.kv_heads * op.head_dim;
-  const auto bytes = static_cast<std::size_t>(row) * sizeof(bf16);
-  for (Index batch = 0; batch < op.batch; ++batch) {
-    const bf16* keys = op.qkv + (batch * (op.heads + 2 * op.kv_heads) + op.heads) * op.head_dim;
-    const Index place = (batch * op.capacity + op.position) * row;
-    std::memcpy(op.cache_k + place, keys, bytes);
-    std::memcpy(op.cache_v + place, keys + row, bytes);
+  const Index key_cols = op.kv_heads * op.head_dim;
+  const Index value_cols = op.kv_heads * op.value_dim;
+  for (Index row = 0; row < op.batch * op.seq_len; ++row) {
+    const bf16* keys = op.qkv + row * op.qkv_cols() + op.heads * op.head_dim;
+    const Index place = row / op.seq_len * op.capacity + op.position + row % op.seq_len;
+    std::copy_n(keys, key_cols, op.cache_k + place * key_cols);
+    std::copy_n(keys + key_cols, value_cols, op.cache_v + place * value_cols);
   }
 }
 

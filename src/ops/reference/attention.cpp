@@ -130,19 +130,20 @@ Vector attention_backward(View qkv, const Softmax& softmax, View dout, const Att
 
 Vector attention_decode(View qkv, View cache_k, View cache_v, const DecodeShape& shape, double scale) {
   const Index hd = shape.head_dim;
-  Vector out(shape.batch * shape.heads * hd);
+  const Index vd = shape.value_dim;
+  Vector out(shape.batch * shape.heads * vd);
   for (Index b = 0; b < shape.batch; ++b) {
     for (Index h = 0; h < shape.heads; ++h) {
       const Index kv_head = h * shape.kv_heads / shape.heads;
-      const auto cached = [&](View cache, Index position) {
-        return cache.subspan(((b * shape.capacity + position) * shape.kv_heads + kv_head) * hd, hd);
+      const auto cached = [&](View cache, Index position, Index dim) {
+        return cache.subspan(((b * shape.capacity + position) * shape.kv_heads + kv_head) * dim, dim);
       };
-      const View q = row(qkv, b, (shape.heads + 2 * shape.kv_heads) * hd).subspan(h * hd, hd);
+      const View q = row(qkv, b, shape.qkv_cols()).subspan(h * hd, hd);
       Vector scores(shape.length);
-      for (Index j = 0; j < shape.length; ++j) scores[j] = scale * dot(q, cached(cache_k, j));
+      for (Index j = 0; j < shape.length; ++j) scores[j] = scale * dot(q, cached(cache_k, j, hd));
       softmax(scores);
       for (Index j = 0; j < shape.length; ++j) {
-        add_scaled(std::span(out).subspan((b * shape.heads + h) * hd, hd), scores[j], cached(cache_v, j));
+        add_scaled(std::span(out).subspan((b * shape.heads + h) * vd, vd), scores[j], cached(cache_v, j, vd));
       }
     }
   }

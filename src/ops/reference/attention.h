@@ -45,9 +45,13 @@ using DocumentStarts = std::span<const std::int32_t>;
 /// Keys and values at positions [0, length) of one sequence each.
 struct DecodeShape {
   Index batch, length, capacity, heads, kv_heads, head_dim;
+  Index value_dim = head_dim;
+
+  [[nodiscard]] Index qkv_cols() const { return (heads + kv_heads) * head_dim + kv_heads * value_dim; }
 };
 
-/// out [B, H hd]: the query in each row of qkv [B, (H + 2 KV) hd] attends to cache_k, cache_v [B, capacity, KV hd].
+/// out [B, H vd]: the query in each row of qkv [B, (H + KV) hd + KV vd] attends to cache_k [B, capacity, KV hd] and
+/// cache_v [B, capacity, KV vd].
 [[nodiscard]] Vector attention_decode(View qkv, View cache_k, View cache_v, const DecodeShape& shape, double scale);
 
 }  // namespace octet::ops::reference

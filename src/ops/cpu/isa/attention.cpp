@@ -99,22 +99,23 @@ float dot(const bf16* a, const bf16* b, Index count) {
 }
 
 void attention_decode(const AttentionDecode& op, Index begin, Index end, float* scores) {
-  const Index row_cols = (op.heads + 2 * op.kv_heads) * op.head_dim;
-  const Index stride = op.kv_heads * op.head_dim;
+  const Index key_stride = op.kv_heads * op.head_dim;
+  const Index value_stride = op.kv_heads * op.value_dim;
   for (Index pair = begin; pair < end; ++pair) {
     const Index sequence = pair / op.heads;
     const Index head = pair % op.heads;
-    const Index cached = sequence * op.capacity * stride + head * op.kv_heads / op.heads * op.head_dim;
-    const bf16* query = op.qkv + sequence * row_cols + head * op.head_dim;
-    const bf16* keys = op.cache_k + cached;
-    for (Index i = 0; i < op.length; ++i) scores[i] = dot(query, keys + i * stride, op.head_dim);
+    const Index first = sequence * op.capacity;
+    const Index kv_head = head * op.kv_heads / op.heads;
+    const bf16* query = op.qkv + sequence * op.qkv_cols() + head * op.head_dim;
+    const bf16* keys = op.cache_k + first * key_stride + kv_head * op.head_dim;
+    const bf16* values = op.cache_v + first * value_stride + kv_head * op.value_dim;
+    for (Index i = 0; i < op.length; ++i) scores[i] = dot(query, keys + i * key_stride, op.head_dim);
     const Softmax softmax = softmax_of(scores, op.length, op.scale);
     for (Index i = 0; i < op.length; i += kLanes) {
       const F32 e = exp(load(scores + i, op.length - i) * op.scale - softmax.shift);
       store(scores + i, e / splat(softmax.total), op.length - i);
     }
-    weighted_sum(scores, op.cache_v + cached, op.length, stride, op.head_dim,
-                 op.out + sequence * op.heads * op.head_dim + head * op.head_dim);
+    weighted_sum(scores, values, op.length, value_stride, op.value_dim, op.out + pair * op.value_dim);
   }
 }
 

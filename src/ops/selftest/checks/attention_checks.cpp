@@ -164,44 +164,49 @@ void OpCheck<AttentionBackward>::run(Trial& trial, const AttentionCase& c) {
 }
 
 void OpCheck<AppendToCache>::run(Trial& trial, const AppendCase& c) {
-  const Index kv_cols = c.kv_heads * c.head_dim;
-  const Index qkv_cols = c.heads * c.head_dim + 2 * kv_cols;
-  auto qkv = random_bf16("qkv", c.batch * qkv_cols);
+  const Index k_cols = c.kv_heads * c.head_dim;
+  const Index v_cols = c.kv_heads * c.value_dim;
+  const Index qkv_cols = c.heads * c.head_dim + k_cols + v_cols;
+  auto qkv = random_bf16("qkv", c.batch * c.seq_len * qkv_cols);
   add_non_finite(qkv);
-  auto want_k = random_bf16("cache_k", c.batch * c.capacity * kv_cols);
-  auto want_v = random_bf16("cache_v", c.batch * c.capacity * kv_cols);
+  auto want_k = random_bf16("cache_k", c.batch * c.capacity * k_cols);
+  auto want_v = random_bf16("cache_v", c.batch * c.capacity * v_cols);
   const auto cache_k = trial.updated("cache_k", want_k);
   const auto cache_v = trial.updated("cache_v", want_v);
   trial.run(AppendToCache{trial.input("qkv", qkv), cache_k.data(), cache_v.data(), c.batch, c.position, c.capacity,
-                          c.heads, c.kv_heads, c.head_dim});
+                          c.heads, c.kv_heads, c.head_dim, c.value_dim, c.seq_len});
 
-  for (Index b = 0; b < c.batch; ++b) {
-    const auto newest = qkv.begin() + b * qkv_cols + c.heads * c.head_dim;
-    const Index place = (b * c.capacity + c.position) * kv_cols;
-    std::copy_n(newest, kv_cols, want_k.begin() + place);
-    std::copy_n(newest + kv_cols, kv_cols, want_v.begin() + place);
+  for (Index row = 0; row < c.batch * c.seq_len; ++row) {
+    const auto newest = qkv.begin() + row * qkv_cols + c.heads * c.head_dim;
+    const Index place = row / c.seq_len * c.capacity + c.position + row % c.seq_len;
+    std::copy_n(newest, k_cols, want_k.begin() + place * k_cols);
+    std::copy_n(newest + k_cols, v_cols, want_v.begin() + place * v_cols);
   }
   trial.expect_same<bf16>("cache_k", cache_k, want_k);
   trial.expect_same<bf16>("cache_v", cache_v, want_v);
 }
 
 void OpCheck<AttentionDecode>::run(Trial& trial, const DecodeCase& c) {
-  const Index kv_cols = c.kv_heads * c.head_dim;
-  const Index qkv_cols = (c.heads + 2 * c.kv_heads) * c.head_dim;
+  const reference::DecodeShape shape{c.batch, c.length, c.capacity, c.heads, c.kv_heads, c.head_dim, c.value_dim};
+  const Index k_cols = c.kv_heads * c.head_dim;
+  const Index v_cols = c.kv_heads * c.value_dim;
   const double scale = softmax_scale(c.head_dim);
-  auto qkv = random_bf16("qkv", c.batch * qkv_cols);
+  auto qkv = random_bf16("qkv", c.batch * shape.qkv_cols());
   if (c.non_finite) qkv[0].bits = 0x7FC0;  // the first query
-  auto cache_k = random_bf16("cache_k", c.batch * c.capacity * kv_cols);
-  auto cache_v = random_bf16("cache_v", c.batch * c.capacity * kv_cols);
-  for (Index i = 0; i < std::ssize(cache_k); ++i) {  // what lies behind the cached positions must not be read
-    if (i / kv_cols % c.capacity >= c.length) cache_k[i] = cache_v[i] = bf16{0x7FC0};
-  }
-  const auto out = trial.output<bf16>("out", c.batch * c.heads * c.head_dim);
+  auto cache_k = random_bf16("cache_k", c.batch * c.capacity * k_cols);
+  auto cache_v = random_bf16("cache_v", c.batch * c.capacity * v_cols);
+  const auto spoil_unused = [&](auto& cache, Index cols) {  // what lies behind the cached positions must not be read
+    for (Index i = 0; i < std::ssize(cache); ++i) {
+      if (i / cols % c.capacity >= c.length) cache[i] = bf16{0x7FC0};
+    }
+  };
+  spoil_unused(cache_k, k_cols);
+  spoil_unused(cache_v, v_cols);
+  const auto out = trial.output<bf16>("out", c.batch * c.heads * c.value_dim);
   trial.run(AttentionDecode{trial.input("qkv", qkv), trial.input("cache_k", cache_k), trial.input("cache_v", cache_v),
                             out.data(), c.batch, c.length, c.capacity, c.heads, c.kv_heads, c.head_dim,
-                            static_cast<float>(scale)});
+                            static_cast<float>(scale), c.value_dim});
 
-  const reference::DecodeShape shape{c.batch, c.length, c.capacity, c.heads, c.kv_heads, c.head_dim};
   const Vector wide = reference::widen(qkv);
   const Vector keys = reference::widen(cache_k);
   const Vector values = reference::widen(cache_v);

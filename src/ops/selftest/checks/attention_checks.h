@@ -129,17 +129,23 @@ struct OpCheck<AttentionBackward> {
 
 struct AppendCase {
   Index batch, position, capacity, heads, kv_heads, head_dim;
+  Index value_dim = head_dim;
+  Index seq_len = 1;
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("{} sequences, position {} of {}, {} heads on {} of {}", batch, position, capacity, heads,
-                       kv_heads, head_dim);
+    return fmt::format("{} sequences, {} rows from position {} of {}, {} heads on {} of {}, values of {}", batch,
+                       seq_len, position, capacity, heads, kv_heads, head_dim, value_dim);
   }
 };
 
 template <>
 struct OpCheck<AppendToCache> {
-  static constexpr std::array<AppendCase, 4> kCases{
-      {{0, 0, 4, 2, 1, 16}, {1, 0, 1, 1, 1, 2}, {3, 6, 7, 4, 2, 20}, {2, 4, 9, 8, 8, 64}}};
+  static constexpr std::array<AppendCase, 6> kCases{{{0, 0, 4, 2, 1, 16},
+                                                     {1, 0, 1, 1, 1, 2},
+                                                     {3, 6, 7, 4, 2, 20},
+                                                     {2, 4, 9, 8, 8, 64},
+                                                     {2, 1, 9, 4, 2, 20, 12, 5},
+                                                     {1, 0, 33, 3, 3, 16, 24, 33}}};
   static constexpr std::array<AppendCase, 1> kThoroughCases{{{7, 1000, 1031, 8, 2, 128}}};
   static void run(Trial& trial, const AppendCase& c);
 };
@@ -147,22 +153,25 @@ struct OpCheck<AppendToCache> {
 struct DecodeCase {
   Index batch, length, capacity, heads, kv_heads, head_dim;
   bool non_finite = false;
+  Index value_dim = head_dim;
 
   [[nodiscard]] std::string describe() const {
-    return fmt::format("{} sequences, {} of {} positions, {} heads on {} of {}{}", batch, length, capacity, heads,
-                       kv_heads, head_dim, non_finite ? ", NaN" : "");
+    return fmt::format("{} sequences, {} of {} positions, {} heads on {} of {}, values of {}{}", batch, length,
+                       capacity, heads, kv_heads, head_dim, value_dim, non_finite ? ", NaN" : "");
   }
 };
 
 template <>
 struct OpCheck<AttentionDecode> {
-  static constexpr std::array<DecodeCase, 6> kCases{{
+  static constexpr std::array<DecodeCase, 8> kCases{{
       {0, 3, 4, 2, 1, 16},
       {1, 1, 1, 1, 1, 2},
       {2, 7, 16, 4, 2, 20},
       {3, 130, 131, 6, 2, 64},
       {1, 257, 300, 8, 8, 32},
       {2, 7, 16, 4, 2, 20, true},
+      {2, 19, 24, 4, 2, 48, false, 20},
+      {1, 40, 41, 3, 3, 24, false, 70},
   }};
   static constexpr std::array<DecodeCase, 1> kThoroughCases{{{4, 2049, 4096, 8, 2, 128}}};
   static void run(Trial& trial, const DecodeCase& c);
