@@ -63,6 +63,8 @@ class AtomicFile {
   ~AtomicFile();
 
   void write(std::span<const std::byte> bytes);
+  /// Replaces bytes that were written, from `offset` on.
+  void overwrite(std::size_t offset, std::span<const std::byte> bytes);
   void commit();
 
  private:
@@ -71,6 +73,9 @@ class AtomicFile {
   FileDescriptor file_;
   bool committed_ = false;
 };
+
+/// Lets the system drop the pages of mapped bytes that were read and are not needed again soon; they can still be read.
+void forget_pages(std::span<const std::byte> bytes);
 
 /// The whole of a regular file.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);

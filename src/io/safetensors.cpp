@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t max_header_bytes = 100'000'000;  // the format's own limit
 constexpr std::size_t length_bytes = sizeof(std::uint64_t);
-constexpr std::string_view checksum_prefix = "xxh3.";
 constexpr std::string_view damaged = "the file is damaged or cut short, fetch or write it again";
 
 static_assert(std::endian::native == std::endian::little, "tensors are mapped as they lie in the file");
@@ -55,11 +54,8 @@ void check_entry(const SafetensorsEntry& entry, std::uint64_t expected_begin, st
   }
 }
 
-std::string checksum_key(std::string_view tensor) {
-  return fmt::format("{}{}", checksum_prefix, tensor);
-}
 std::string checksum_text(std::span<const std::byte> bytes) {
-  return fmt::format("{:016x}", checksum(bytes));
+  return octet::checksum_text(checksum(bytes));
 }
 
 bool is_checksum_key(std::string_view key) {
@@ -78,9 +74,8 @@ std::vector<const FileTensor*> widest_first(std::span<const FileTensor> tensors)
 void check_writable(std::span<const FileTensor> tensors, const FileMetadata& metadata) {
   std::unordered_set<std::string_view> names;
   for (const FileTensor& tensor : tensors) {
-    std::uint64_t bytes = file_dtype_bytes(tensor.dtype);
-    for (const std::uint64_t extent : tensor.shape) bytes *= extent;
-    check(bytes == tensor.bytes.size(), "a tensor has as many bytes as its shape and dtype say");
+    check(tensor_bytes(tensor.dtype, tensor.shape) == tensor.bytes.size(),
+          "a tensor has as many bytes as its shape and dtype say");
     check(names.insert(tensor.name).second && tensor.name != "__metadata__", "tensor names are unique");
   }
   const auto reserved = metadata.lower_bound(checksum_prefix);
@@ -90,7 +85,7 @@ void check_writable(std::span<const FileTensor> tensors, const FileMetadata& met
 }  // namespace
 
 std::string_view file_dtype_name(FileDType dtype) {
-  static constexpr std::string_view names[] = {"F64", "F32", "BF16", "I64", "I32", "U8", "F8_E4M3", "F8_E5M2"};
+  static constexpr std::string_view names[] = {"F64", "F32", "BF16", "F16", "I64", "I32", "U8", "F8_E4M3", "F8_E5M2"};
   static_assert(std::size(names) == file_dtypes.size());
   return names[static_cast<std::size_t>(dtype)];
 }
@@ -104,6 +99,7 @@ std::size_t file_dtype_bytes(FileDType dtype) {
     case FileDType::i32:
       return 4;
     case FileDType::bf16:
+    case FileDType::f16:
       return 2;
     case FileDType::u8:
     case FileDType::f8_e4m3:
@@ -112,6 +108,12 @@ std::size_t file_dtype_bytes(FileDType dtype) {
   }
   check(false, "a file dtype is one of its enumerators");
   return 0;
+}
+
+std::uint64_t tensor_bytes(FileDType dtype, std::span<const std::uint64_t> shape) {
+  std::uint64_t bytes = file_dtype_bytes(dtype);
+  for (const std::uint64_t extent : shape) bytes *= extent;
+  return bytes;
 }
 
 std::uint64_t checksum(std::span<const std::byte> bytes) {

@@ -19,16 +19,20 @@
 namespace octet {
 
 /// The element types Octet reads and writes.
-enum class FileDType { f64, f32, bf16, i64, i32, u8, f8_e4m3, f8_e5m2 };
+enum class FileDType { f64, f32, bf16, f16, i64, i32, u8, f8_e4m3, f8_e5m2 };
 
-inline constexpr std::array file_dtypes = {FileDType::f64, FileDType::f32, FileDType::bf16,    FileDType::i64,
-                                           FileDType::i32, FileDType::u8,  FileDType::f8_e4m3, FileDType::f8_e5m2};
+inline constexpr std::array file_dtypes = {FileDType::f64, FileDType::f32,     FileDType::bf16,
+                                           FileDType::f16, FileDType::i64,     FileDType::i32,
+                                           FileDType::u8,  FileDType::f8_e4m3, FileDType::f8_e5m2};
 
 /// The format's own name: "F32", "F8_E4M3".
 [[nodiscard]] std::string_view file_dtype_name(FileDType dtype);
 
 /// Bytes per element.
 [[nodiscard]] std::size_t file_dtype_bytes(FileDType dtype);
+
+/// Bytes that the elements of a tensor take.
+[[nodiscard]] std::uint64_t tensor_bytes(FileDType dtype, std::span<const std::uint64_t> shape);
 
 /// A tensor in a file or on its way to one: row-major, `bytes` is as long as shape and dtype say.
 struct FileTensor {

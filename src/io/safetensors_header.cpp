@@ -161,12 +161,20 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::string_vi
   return events.take();
 }
 
+std::string checksum_key(std::string_view tensor) {
+  return fmt::format("{}{}", checksum_prefix, tensor);
+}
+
+std::string checksum_text(std::uint64_t checksum) {
+  return fmt::format("{:016x}", checksum);
+}
+
 std::string safetensors_header(std::span<const FileTensor* const> tensors, const FileMetadata& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
   std::uint64_t offset = 0;
   for (const FileTensor* tensor : tensors) {
-    const std::uint64_t end = offset + tensor->bytes.size();
+    const std::uint64_t end = offset + tensor_bytes(tensor->dtype, tensor->shape);
     header[tensor->name] = {
         {"dtype", file_dtype_name(tensor->dtype)}, {"shape", tensor->shape}, {"data_offsets", {offset, end}}};
     offset = end;
