@@ -268,5 +268,31 @@ TEST_F(PackedDeepSeek, FurtherTokensOfADocumentAreThoseItHasAlone) {
   EXPECT_NEAR(oracle(packed).prediction_loss, sum / static_cast<double>(counted_targets(packed)), 1e-6);
 }
 
+// ---- Qwen3 with experts ---------------------------------------------------------------------------------------------
+
+/// How often an op ran, and how often it did not know where documents begin.
+template <typename Op>
+void expect_documents(const char* what) {
+  int ran = 0;
+  int unaware = 0;
+  const ops::Backend backend = make_faulty_backend<Op>([&](Op& op) {
+    if (op.qkv == nullptr) return;  // a plan
+    ran += 1;
+    unaware += op.documents.start == nullptr ? 1 : 0;
+  });
+  const DeepSeekConfig config = small_qwen3_moe();
+  const LlamaBatch batch = packed_batch();
+  const BatchShape shape = shape_of(batch);
+  ModelRun run(make_deepseek(config, shape, {precision("bf16"), WeightCodes::cached, {}}), shape, backend);
+  (void)model_step(run, random_weights(config), batch);
+  EXPECT_GT(ran, 0) << what;
+  EXPECT_EQ(unaware, 0) << what;
+}
+
+TEST(PackedQwen3Moe, AttentionKnowsTheDocuments) {
+  expect_documents<ops::AttentionForward>("forward");
+  expect_documents<ops::AttentionBackward>("backward");
+}
+
 }  // namespace
 }  // namespace octet::test

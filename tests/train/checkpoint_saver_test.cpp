@@ -36,7 +36,7 @@ class CheckpointSaverTest : public testing::Test {
   }
   void expect_the_bytes_of_a_save_in_one_go(const Config& config, Engine engine) const {
     take_step(engine, 1);
-    const TrainState state = {1, {4, 7}, 2.5};
+    const TrainState state = {1, position_in_data({4, 7}), 2.5};
     save_checkpoint(directory_.path() / "at_once", engine.backend().device(), engine.model().parameters(), config,
                     state);
     CheckpointSaver saver(directory_.path() / "behind", engine, config);
@@ -79,7 +79,7 @@ TEST_F(CheckpointSaverTest, SoAreThoseOfADeviceWithMemoryOfItsOwnThatReplaysGrap
 
 TEST_F(CheckpointSaverTest, TheLastSaveIsDoneWhenItReturns) {
   CheckpointSaver saver(directory_.path() / "last", engine_, config_);
-  saver.save({1, {4, 7}}, true);
+  saver.save({1, position_in_data({4, 7})}, true);
   EXPECT_FALSE(saver.under_way().has_value());
   EXPECT_EQ(list_checkpoints(directory_.path() / "last").size(), 1U);
   EXPECT_EQ(saver.next().value().step, 1);
@@ -131,23 +131,23 @@ TEST_F(CheckpointSaverTest, EverySlabIsAskedForBeforeItChanges) {
 TEST_F(CheckpointSaverTest, AnErrorComesOutOfTheNextCallAndTheNextSaveIsGood) {
   const fs::path place = directory_.write("run", "a file where the directory should be");
   CheckpointSaver saver(place, engine_, config_);
-  saver.save({1, {4, 7}}, false);
+  saver.save({1, position_in_data({4, 7})}, false);
   take_step(engine_, 2);
   const std::string message = user_error([&] { (void)saver.finish(); });
   EXPECT_TRUE(contains(message, place.string())) << message;
   EXPECT_TRUE(contains(message, "older checkpoints are untouched")) << message;
   fs::remove(place);
-  saver.save({2, {4, 7}}, false);
+  saver.save({2, position_in_data({4, 7})}, false);
   EXPECT_EQ(saver.finish().value().step, 2);
   EXPECT_EQ(saver.totals().saves, 1);
 }
 
 TEST_F(CheckpointSaverTest, ADirectoryThatIsRemovedMeanwhileIsMadeAgain) {
   CheckpointSaver saver(directory_.path() / "run", engine_, config_);
-  saver.save({1, {4, 7}}, false);
+  saver.save({1, position_in_data({4, 7})}, false);
   (void)saver.finish();
   fs::remove_all(directory_.path() / "run");
-  saver.save({2, {4, 7}}, false);
+  saver.save({2, position_in_data({4, 7})}, false);
   EXPECT_EQ(saver.finish().value().step, 2);
   EXPECT_EQ(list_checkpoints(directory_.path() / "run").size(), 1U);
 }
@@ -155,7 +155,7 @@ TEST_F(CheckpointSaverTest, ADirectoryThatIsRemovedMeanwhileIsMadeAgain) {
 TEST_F(CheckpointSaverTest, ASaveUnderWayIsCompletedByWhoStopsEarly) {
   {
     CheckpointSaver saver(directory_.path() / "run", engine_, config_);
-    saver.save({1, {4, 7}}, false);
+    saver.save({1, position_in_data({4, 7})}, false);
   }
   EXPECT_EQ(list_checkpoints(directory_.path() / "run").size(), 1U);
   take_step(engine_, 2);  // and no longer asks the saver

@@ -46,7 +46,7 @@ class CheckpointTest : public testing::Test {
     return names;
   }
 
-  const MixState kPosition{{{.rule = {}, .position = {4, 7}}}};
+  const MixState kPosition = position_in_data({4, 7});
   Config config_ = small_config({"precision.recipe=rowwise", "checkpoint.keep=10"}).config;
   Engine engine_ = small_engine(config_);
   ScratchDirectory directory_;

@@ -25,7 +25,8 @@ class CheckpointVerifyTest : public testing::Test {
 
   void save(const Config& config, std::int64_t step) const {
     const Engine engine = small_engine(config);
-    save_checkpoint(run_, engine.backend().device(), engine.model().parameters(), config, {step, {4, 7}, 2.5});
+    save_checkpoint(run_, engine.backend().device(), engine.model().parameters(), config,
+                    {step, position_in_data({4, 7}), 2.5});
   }
   [[nodiscard]] fs::path saved(std::string_view name = "step-00000003") const { return run_ / name; }
   [[nodiscard]] std::vector<std::string> faults() const { return verify_checkpoint(saved()).faults; }
@@ -119,7 +120,7 @@ TEST_F(CheckpointVerifyTest, AnotherStepThanItsName) {
 /// state.json of another model, its checksum right.
 TEST_F(CheckpointVerifyTest, AnImpossibleModel) {
   const auto fault_of = [&](const char* key, const nlohmann::json& value) {
-    auto state = nlohmann::json::parse(checkpoint_state_text(config_, {3, {4, 7}}));
+    auto state = nlohmann::json::parse(checkpoint_state_text(config_, {3, position_in_data({4, 7})}));
     state.erase("checksum");
     state["model"][key] = value;
     const std::string text = state.dump();

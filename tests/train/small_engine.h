@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/mix.h"
 #include "io/config.h"
 #include "train/engine.h"
 #include "train/model_setup.h"
@@ -36,6 +37,11 @@ train = "train.tok"
 /// `overrides` are "section.key=value".
 inline LoadedConfig small_config(const std::vector<std::string>& overrides = {}) {
   return parse_config(kSmallConfig, "small.toml", overrides);
+}
+
+/// A position in data that are no mix.
+inline MixState position_in_data(LoaderState position) {
+  return {{{.rule = {}, .position = position}}};
 }
 
 /// An engine with initial weights and tokens of its own: ready for compute_gradients().
