@@ -199,7 +199,10 @@ INSTANTIATE_TEST_SUITE_P(Configs, Published,
                          testing::Values(PublishedShape{"llama3_1b.toml", 1'235'814'400},
                                          PublishedShape{"llama3_8b.toml", 8'030'261'248},
                                          PublishedShape{"llama3_70b.toml", 70'553'706'496},
-                                         PublishedShape{"llama3_405b.toml", 405'853'388'800}),
+                                         PublishedShape{"llama3_405b.toml", 405'853'388'800},
+                                         PublishedShape{"qwen3_0_6b.toml", 596'049'920},
+                                         PublishedShape{"qwen3_8b.toml", 8'190'735'360},
+                                         PublishedShape{"qwen3_30b_a3b.toml", 30'532'122'624}),
                          [](const auto& each) {
                            const std::string_view file = each.param.file;
                            return std::string(file.substr(0, file.find('.')));

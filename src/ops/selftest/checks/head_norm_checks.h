@@ -51,6 +51,8 @@ struct OpCheck<HeadNormRopeBackward> {
       {{5, 5, 2, 1, 256}, kE4m3fnuz},
       {{4801, 100, 1, 1, 16}, kE4m3fn},
       {{22, 11, 4, 2, 16}, kE5m2, true},
+      {{67, 67, 4, 2, 64}, kE4m3fnuz},
+      {{22, 11, 4, 2, 16}, kE5m2fnuz, true},
   }));
   static constexpr auto kThoroughCases = measured(std::to_array<HeadNormCase>({{{1031, 515, 32, 8, 128}, kE4m3fn}}));
   static void run(Trial& trial, const HeadNormCase& c);
