@@ -149,7 +149,7 @@ TEST_F(PackedLlama, DocumentsLearnAsIfTheyWereAlone) {
   const auto vocab = static_cast<std::size_t>(kVocab);
   for (std::size_t token = 0; token < batch.tokens.size(); ++token) {
     const View here = View(packed.logits).subspan(token * vocab, vocab);
-    EXPECT_GE(sqnr(here, View(alone.logits).subspan(token * vocab, vocab)), 34) << "logits of token " << token;
+    EXPECT_GE(sqnr(here, View(alone.logits).subspan(token * vocab, vocab)), 30) << "logits of token " << token;
   }
   for (const auto& [name, gradient] : alone.gradients) {
     EXPECT_GE(sqnr(packed.gradients.at(name), gradient), kBf16Bounds.gradient_sqnr) << name;
