@@ -74,7 +74,7 @@ const auto kFaults = std::to_array<Fault>({
      "of LDS"},
     {"AWrongStrideOfAProduct", "gfx942", "products_mfma", "mfma_tile.h", "row * product.b.outer + col",
      "row * (product.b.outer - 4) + col", check_fp8_product, "d["},
-    {"ATileThatADocumentNeedsIsSkipped", "gfx942", "attention_forward", "attention_forward.cu",
+    {"ATileOfKeysSkippedOfAttention", "gfx942", "attention_forward", "attention_forward.cu",
      "begin_key = seen.first_of(first_query)", "begin_key = seen.first_of(first_query + 1)", check_attention, "out["},
     {"DocumentsThatBeginATokenLateOfAttention", "gfx942", "attention_forward", "attention.h",
      "starts_[query < seq_len_ ? query : seq_len_ - 1]",
