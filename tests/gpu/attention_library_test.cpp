@@ -22,7 +22,8 @@ class AttentionLibrary : public StandInTest {
 TEST_F(AttentionLibrary, ARefusalIsTold) {
   const std::string out = succeed(train_on_gpu("run"));
   const std::string device = run_json("run").at("machine").at("device");
-  for (const char* what : {"own kernels for attention of ", "own kernels for its backward of "}) {
+  for (const char* what : {"own kernels for attention of ", "own kernels for its backward of ",
+                           "own kernels where documents are packed"}) {
     EXPECT_TRUE(contains(out, what));
     EXPECT_TRUE(contains(device, what));
   }
@@ -35,6 +36,16 @@ TEST_F(AttentionLibrary, ABenchSaysWhoComputed) {
   EXPECT_EQ(computed.at("library"), std::set<std::string>{"own, library refused"});
   EXPECT_EQ(computed.at("library, deterministic"), std::set<std::string>{"own, library refused"});
   EXPECT_EQ(computed.at("own kernels"), std::set<std::string>{"own kernels"});
+}
+
+/// It would refuse, and the device would say so.
+TEST_F(AttentionLibrary, IsNotAskedForPackedDocuments) {
+  const auto bench = json_of(
+      {"bench", "attention", OCTET_CONFIGS "/llama3_debug.toml", "--device", "cuda", "--document", "16", "--json"});
+  for (const auto& row : bench.at("rows")) EXPECT_EQ(row.at("document_length"), 16);
+  for (const auto& contender : bench.at("contenders")) {
+    EXPECT_FALSE(contains(contender.at("device").get<std::string>(), "own kernels for attention of ")) << contender;
+  }
 }
 
 TEST_F(AttentionLibrary, AFailureIsNoRefusal) {

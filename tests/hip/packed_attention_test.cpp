@@ -35,25 +35,23 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// Of 36 pairs of 64 queries and 64 keys, 8 lie on the diagonal.
+/// Of 36 pairs of 64 queries and 64 keys, 8 lie on the diagonal, which cost more than others, as they are masked. Where
+/// each sequence is one document, to find that out costs little.
 TEST_P(PackedAttention, SkipsWhatLiesOutsideOfDocuments) {
   const Totals whole = totals(ops::Documents{});
   const Totals packed = totals(ops::selftest::Packing{kTile});
-  for (const auto& [part, all] : {std::pair{packed.forward, whole.forward}, {packed.backward, whole.backward}}) {
-    fmt::print("documents of {} in {} tokens: {:.2f} of the instructions, {:.2f} of the bytes\n", kTile, kShape.seq_len,
-               ratio(part.instructions, all.instructions), ratio(part.bytes, all.bytes));
-    EXPECT_LT(ratio(part.instructions, all.instructions), 0.4);
-    EXPECT_LT(ratio(part.bytes, all.bytes), 0.6);
-  }
-}
-
-TEST_P(PackedAttention, CostsLittleWhereEachSequenceIsOneDocument) {
-  const Totals whole = totals(ops::Documents{});
-  const Totals packed = totals(ops::selftest::kWholeSequences);
-  for (const auto& [part, all] : {std::pair{packed.forward, whole.forward}, {packed.backward, whole.backward}}) {
-    fmt::print("one document: {:.4f} of the instructions\n", ratio(part.instructions, all.instructions));
-    EXPECT_LT(ratio(part.instructions, all.instructions), 1.02);
-    EXPECT_LT(ratio(part.bytes, all.bytes), 1.01);
+  const Totals one_document = totals(ops::selftest::kWholeSequences);
+  for (const auto direction : {&Totals::forward, &Totals::backward}) {
+    const LaunchTotals& all = whole.*direction;
+    const LaunchTotals& part = packed.*direction;
+    const LaunchTotals& same = one_document.*direction;
+    fmt::print("documents of {} in {} tokens: {:.2f} of the instructions, {:.2f} of the bytes; one document: {:.3f}\n",
+               kTile, kShape.seq_len, ratio(part.instructions, all.instructions), ratio(part.bytes, all.bytes),
+               ratio(same.instructions, all.instructions));
+    EXPECT_LT(ratio(part.instructions, all.instructions), 0.55);
+    EXPECT_LT(ratio(part.bytes, all.bytes), 0.55);
+    EXPECT_LT(ratio(same.instructions, all.instructions), 1.05);
+    EXPECT_LT(ratio(same.bytes, all.bytes), 1.02);
   }
 }
 

@@ -43,9 +43,10 @@ std::string describe(const Agreement& found) {
 
 class PackedLlama : public testing::Test {
  protected:
-  static ModelStep step(const LlamaBatch& batch, const ops::Backend& backend, const Recompute& recompute = {}) {
+  static ModelStep step(const LlamaBatch& batch, const ops::Backend& backend, const Recompute& recompute = {},
+                        const char* recipe = "bf16") {
     const BatchShape shape = shape_of(batch);
-    const ModelOptions options{precision("bf16"), WeightCodes::cached, {SavedInput::codes, recompute}};
+    const ModelOptions options{precision(recipe), WeightCodes::cached, {SavedInput::codes, recompute}};
     ModelRun run(std::make_unique<Llama>(config_, shape.tokens(), shape.seq_len, options), shape, backend);
     return model_step(run, weights_, batch);
   }
@@ -149,7 +150,7 @@ TEST_F(PackedLlama, DocumentsLearnAsIfTheyWereAlone) {
   const auto vocab = static_cast<std::size_t>(kVocab);
   for (std::size_t token = 0; token < batch.tokens.size(); ++token) {
     const View here = View(packed.logits).subspan(token * vocab, vocab);
-    EXPECT_GE(sqnr(here, View(alone.logits).subspan(token * vocab, vocab)), 34) << "logits of token " << token;
+    EXPECT_GE(sqnr(here, View(alone.logits).subspan(token * vocab, vocab)), 30) << "logits of token " << token;
   }
   for (const auto& [name, gradient] : alone.gradients) {
     EXPECT_GE(sqnr(packed.gradients.at(name), gradient), kBf16Bounds.gradient_sqnr) << name;
@@ -159,21 +160,25 @@ TEST_F(PackedLlama, DocumentsLearnAsIfTheyWereAlone) {
 /// To the bit: what one document holds changes no logit of another, and where only one has targets, no token of another
 /// gets a gradient.
 TEST_F(PackedLlama, NothingCrossesABoundary) {
-  const std::int32_t boundary = 11;
+  constexpr std::int32_t kBoundary = 11;
   LlamaBatch batch = random_batch(config_, {1, 24});
   for (std::int32_t i = 0; i < 24; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    batch.tokens[at] = i < boundary ? i : 40 + i;  // each token of the vocabulary is in one document at most
-    if (i < boundary) batch.targets[at] = -1;
-    batch.document_start.push_back(i < boundary ? 0 : boundary);
+    batch.tokens[at] = i < kBoundary ? i : 40 + i;  // each token of the vocabulary is in one document at most
+    if (i < kBoundary) batch.targets[at] = -1;
+    batch.document_start.push_back(i < kBoundary ? 0 : kBoundary);
   }
   const ModelStep before = step(batch, *backend_);
   LlamaBatch other = batch;
-  for (std::int32_t i = 0; i < boundary; ++i) other.tokens[static_cast<std::size_t>(i)] = 30 - i;
-  const ModelStep after = step(other, *backend_);
-  const auto second = [&](const ModelStep& of) { return View(of.logits).subspan(std::size_t{11} * kVocab); };
-  EXPECT_TRUE(std::ranges::equal(second(before), second(after)));
-  EXPECT_EQ(before.loss, after.loss);
+  for (std::int32_t i = 0; i < kBoundary; ++i) other.tokens[static_cast<std::size_t>(i)] = 30 - i;
+  const auto second = [](const ModelStep& of) { return View(of.logits).subspan(std::size_t{kBoundary} * kVocab); };
+  for (const char* recipe : {"bf16", "rowwise"}) {
+    const ModelStep one = step(batch, *backend_, {}, recipe);
+    const ModelStep two = step(other, *backend_, {}, recipe);
+    EXPECT_TRUE(std::ranges::equal(second(one), second(two))) << recipe;
+    EXPECT_EQ(one.loss, two.loss) << recipe;
+    EXPECT_FALSE(std::ranges::equal(one.logits, two.logits)) << recipe;
+  }
 
   const Vector& embeddings = before.gradients.at("tok_embeddings.weight");
   const auto has_gradient = [&](std::int32_t token) {
@@ -182,7 +187,7 @@ TEST_F(PackedLlama, NothingCrossesABoundary) {
                                [](double value) { return value != 0; });
   };
   for (std::int32_t i = 0; i < 24; ++i) {
-    EXPECT_EQ(has_gradient(batch.tokens[static_cast<std::size_t>(i)]), i >= boundary) << "token " << i;
+    EXPECT_EQ(has_gradient(batch.tokens[static_cast<std::size_t>(i)]), i >= kBoundary) << "token " << i;
   }
 }
 
