@@ -57,7 +57,7 @@ constexpr Style chatml(std::string_view name) {
 
 constexpr std::array<Style, 6> make_styles() {
   Style llama3 = llama("llama3");
-  llama3.has_not = {"system", "tools", "Today Date"};
+  llama3.has_not = {"system", "tools", "Today Date", "strftime_now"};
   Style llama3_1 = llama("llama3.1");
   llama3_1.has[4] = "26 Jul 2024";
   llama3_1.has_not = {"strftime_now"};

@@ -21,7 +21,7 @@ struct Batch {
   BatchShape shape;
   const std::int32_t* inputs = nullptr;
   const std::int32_t* targets = nullptr;  ///< below 0: none
-  float token_weight = 0;                 ///< of a token in means over all tokens of a step: one over their number
+  float token_weight = 1;                 ///< of a token in means over all tokens of a step: one over their number
 };
 
 /// The residual stream between blocks: x [T, D] plus a delta [T, D] that the next norm adds on its way.

@@ -130,10 +130,9 @@ TEST(ChatTemplate, ThoseOfModelsAreRecognised) {
             ChatTemplate::qwen2_5);
   EXPECT_EQ(recognised("{{ tools }}<think> last_query_index enable_thinking" + chatml), ChatTemplate::qwen3);
   EXPECT_EQ(recognised(deepseek), ChatTemplate::deepseek_v3);
-  for (const std::string& other :
-       {std::string(), std::string("[INST] {{ content }} [/INST]"),
-        "{{ strftime_now('%d %b %Y') }} 26 Jul 2024" + llama, "You are a helpful assistant" + chatml,
-        "{{ tools }}" + chatml, deepseek + "{{ '</think>' }}"}) {
+  for (const std::string& other : {std::string(), std::string("[INST] {{ content }} [/INST]"),
+                                   "{{ strftime_now('%d %b %Y') }} 26 Jul 2024" + llama, "{{ system }}" + chatml,
+                                   "{{ system }}" + llama, "{{ tools }}" + chatml, deepseek + "{{ '</think>' }}"}) {
     EXPECT_THAT(user_error([&] { (void)recognised(other); }),
                 AllOf(HasSubstr("here: unsupported chat template"), HasSubstr("--template")))
         << other;
