@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   octet::cli::add_report(app, session);
   octet::cli::add_compare(app, session);
   octet::cli::add_tokenize(app);
+  octet::cli::add_tokenizer(app);
   octet::cli::add_config(app);
   octet::cli::add_info(app);
   octet::cli::add_selftest(app, session);
