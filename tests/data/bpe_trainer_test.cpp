@@ -44,7 +44,7 @@ TEST(BpeTrainer, TiesGoToTheLowerIds) {
 }
 
 TEST(BpeTrainer, RunsOfOneLetterMergeFromTheLeft) {
-  EXPECT_THAT(learned(trained(options(2), "aaaaa")), ElementsAre("aa", "aaaa"));
+  EXPECT_THAT(learned(trained(options(3), "aaaaa")), ElementsAre("aa", "aaa", "aaaaa"));
 }
 
 TEST(BpeTrainer, RarePairsStayApart) {
