@@ -124,7 +124,7 @@ def source_files(limit):
     for root, pattern in roots:
         total = 0
         for path in sorted(root.glob(pattern)):
-            text = path.read_bytes().decode("utf-8", "ignore")
+            text = path.read_bytes().decode("utf-8", "ignore")[:limit]
             yield text
             total += len(text)
             if total > limit:
