@@ -25,6 +25,7 @@ void add_generate(CLI::App& app);
 void add_config(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_chat(CLI::App& app);
+void add_tokenizer(CLI::App& app);
 void add_report(CLI::App& app, Session& session);
 void add_compare(CLI::App& app, Session& session);
 void add_checkpoint(CLI::App& app, Session& session);

@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   octet::cli::add_checkpoint(app, session);
   octet::cli::add_tokenize(app);
   octet::cli::add_chat(app);
+  octet::cli::add_tokenizer(app);
   octet::cli::add_config(app);
   octet::cli::add_info(app);
   octet::cli::add_selftest(app, session);

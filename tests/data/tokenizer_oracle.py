@@ -124,7 +124,7 @@ def source_files(limit):
     for root, pattern in roots:
         total = 0
         for path in sorted(root.glob(pattern)):
-            text = path.read_bytes().decode("utf-8", "ignore")
+            text = path.read_bytes().decode("utf-8", "ignore")[:limit]
             yield text
             total += len(text)
             if total > limit:
@@ -135,10 +135,10 @@ def corpus(everything):
     generator = random.Random(1)
     characters = known_characters()
     documents = ["", " ", "\n", "a", "Hello, world!", "<|endoftext|>", "a <|endoftext|>\n\n b<|endoftext|><|endoftext|>"]
-    documents += unicode_documents(generator, characters, 1 if everything else 24)
+    documents += unicode_documents(generator, characters, 1 if everything else 96)
     documents += [mixed_document(generator, characters, 300) for _ in range(400 if everything else 40)]
     documents += long_documents(50000 if everything else 1500)
-    documents += source_files(700000 if everything else 15000)
+    documents += source_files(700000 if everything else 6000)
     return documents
 
 
