@@ -106,7 +106,7 @@ Words CliTest::trajectory(std::string_view run) const {
   std::istringstream lines(read_file(path(run) / "metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     auto record = nlohmann::ordered_json::parse(line);
-    for (const char* measured : {"tokens_per_second", "ms", "memory_bytes"}) record.erase(measured);
+    for (const char* measured : {"tokens_per_second", "ms", "memory_bytes", "checkpoint"}) record.erase(measured);
     steps.push_back(record.dump());
   }
   return steps;

