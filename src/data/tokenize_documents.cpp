@@ -127,25 +127,19 @@ class BatchEncoder {
 
  private:
   SplitCounts encode(const BatchPiece& piece, std::string_view bytes, std::vector<std::int32_t>& tokens) {
-    std::string_view text = bytes;
-    std::string problem;
-    if (piece.kind == Piece::Kind::json) std::tie(text, problem) = read_json(bytes);
-    if (piece.kind == Piece::Kind::absent) problem = "has no text";
-    if (!problem.empty()) {
+    JsonText::Result found{bytes, {}};
+    if (piece.kind == Piece::Kind::json) found = json_.read(bytes);
+    if (piece.kind == Piece::Kind::absent) found.problem = "has no text";
+    if (!found.problem.empty()) {
       if (skip_bad_) return {.skipped = 1};
       throw UserError("{}:{}: {}: correct it, name another --field, or leave such lines out with --skip-bad",
-                      printable(files_[piece.file].path.string()), piece.place, problem);
+                      printable(files_[piece.file].path.string()), piece.place, found.problem);
     }
-    if (text.empty()) return {.empty = 1};
-    tokenizer_.encode(text, tokens);
+    if (found.text.empty()) return {.empty = 1};
+    tokenizer_.encode(found.text, tokens);
     const auto end = tokenizer_.end_of_document();
     if (piece.ends_document && end) tokens.push_back(*end);
-    return {.documents = piece.ends_document ? 1U : 0U, .text_bytes = text.size()};
-  }
-
-  std::pair<std::string_view, std::string> read_json(std::string_view line) {
-    JsonText::Result result = json_.read(line);
-    return {result.text, std::move(result.problem)};
+    return {.documents = piece.ends_document ? 1U : 0U, .text_bytes = found.text.size()};
   }
 
   const Tokenizer& tokenizer_;
@@ -160,7 +154,10 @@ void check_job(const TokenizeJob& job) {
   }
   if (job.shard_tokens == 0) throw UserError("a shard has at least one token: raise --shard-tokens");
   if (job.source.max_document_bytes == 0) throw UserError("a document has at least a byte: raise --max-document-bytes");
-  if (job.threads < 1) throw UserError("{} threads encode nothing: raise --threads", job.threads);
+  constexpr int kMaxThreads = 1024;
+  if (job.threads < 1 || job.threads > kMaxThreads) {
+    throw UserError("--threads {}: choose 1 to {}", job.threads, kMaxThreads);
+  }
 }
 
 void check_result(const Manifest& manifest, const TokenizeJob& job) {
@@ -239,6 +236,8 @@ DocumentsResult tokenize_documents(const Tokenizer& tokenizer, const TokenizeJob
              return encoders[static_cast<std::size_t>(thread)].encode(batch);
            },
            write);
+  // From here on shards may lie there that no state knows; the next run must see whose they are.
+  save_state(job.folder, description, train.progress(), validation.progress());
   train.finish();
   validation.finish();
 

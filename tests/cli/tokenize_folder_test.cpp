@@ -84,9 +84,9 @@ TEST_F(TokenizedFolder, OptionsThatDoNotGoTogether) {
 TEST_F(TokenizedFolder, SurvivesAKill) {
   std::string lines;
   const std::string text(2000, 'x');
-  for (int i = 0; i < 10000; ++i) lines += nlohmann::json{{"text", text + std::to_string(i)}}.dump() + "\n";
+  for (int i = 0; i < 4000; ++i) lines += nlohmann::json{{"text", text + std::to_string(i)}}.dump() + "\n";
   write("large.jsonl", lines);
-  const Words job = {"tokenize", "large.jsonl", "--shard-tokens", "1000000", "--threads", "2", "--out"};
+  const Words job = {"tokenize", "large.jsonl", "--shard-tokens", "400000", "--threads", "2", "--out"};
   succeed(join({job, {"whole"}}));
   OctetProcess process(path(""), join({job, {"parts"}}));
   ASSERT_TRUE(process.wait_until([this] { return std::filesystem::exists(path("parts/tokenize.state.json")); }));

@@ -37,7 +37,7 @@ std::string content_of(const std::filesystem::path& path, std::size_t step = 409
 
 std::string sample_text() {
   std::string text;
-  for (int i = 0; i < 3000; ++i) text += "line " + std::to_string(i * i * 7919) + "\n";
+  for (int i = 0; i < 3000; ++i) text += "line " + std::to_string(i * i % 10007 * 7919) + "\n";
   return text;
 }
 

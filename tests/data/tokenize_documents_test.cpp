@@ -288,7 +288,7 @@ TEST_F(TokenizeDocuments, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(error_of(small), HasSubstr("raise --shard-tokens"));
   small = small_job(line, "zero");
   small.threads = 0;
-  EXPECT_THAT(error_of(small), HasSubstr("raise --threads"));
+  EXPECT_THAT(error_of(small), HasSubstr("--threads 0: choose 1 to 1024"));
   small = small_job(line, "zero");
   small.source.max_document_bytes = 0;
   EXPECT_THAT(error_of(small), HasSubstr("raise --max-document-bytes"));
