@@ -30,7 +30,7 @@ struct GenerateOptions {
   bool json = false;
 };
 
-std::string json_text(const ordered_json& json, int indent) {
+std::string json_text(const ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -107,7 +107,7 @@ void run(GenerateOptions options) {
     show(i + 1 < prompts.size() ? "\n\n" : "\n");
     if (options.json) {
       const auto json = generation_json(prompts[i], made, options.generation.sampling.seed, plan.arena_bytes);
-      fmt::print("{}", json_text(json, options.prompts.empty() ? 2 : -1));
+      fmt::print("{}", json_text(json));
     }
     if (options.record) record_sample(options, prompts[i] + made.text);
   }
