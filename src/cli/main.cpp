@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   octet::cli::add_generate(app);
   octet::cli::add_report(app, session);
   octet::cli::add_compare(app, session);
+  octet::cli::add_convert(app);
   octet::cli::add_tokenize(app);
   octet::cli::add_config(app);
   octet::cli::add_info(app);
