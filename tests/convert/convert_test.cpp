@@ -35,7 +35,7 @@ TEST_P(EveryFamily, GoesToOctetAndBackBitByBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Convert, EveryFamily, testing::Values("llama3", "qwen3", "qwen3_moe", "deepseek_v3"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& family) { return std::string(family.param); });
 
 class Convert : public testing::Test {
  protected:
@@ -105,7 +105,8 @@ TEST_F(Convert, FilesOfTheTokenizerAndTheContextGoAlongAndComeBack) {
 
 TEST_F(Convert, ValuesAreRoundedToNearestWhereAsked) {
   const auto config = small_config("llama3");
-  convert(write(config, stored_model(config, FileDType::f32)), path("octet"), {.dtype = WrittenDType::bf16});
+  convert(write(config, stored_model(config, FileDType::f32)), path("octet"),
+          {.dtype = WrittenDType::bf16, .like = {}});
   const SafetensorsFile before = SafetensorsFile::open(path("in") / "model.safetensors");
   const SafetensorsFile after = SafetensorsFile::open(path("octet") / "model.safetensors");
   const FileTensor& from = *before.find("lm_head.weight");
