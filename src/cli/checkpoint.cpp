@@ -149,10 +149,11 @@ void add_verify(CLI::App& checkpoint, Session& session) {
 }  // namespace
 
 void add_checkpoint(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("checkpoint", "List and verify checkpoints");
+  CLI::App* command = app.add_subcommand("checkpoint", "List, verify and export checkpoints");
   command->require_subcommand(1);
   add_ls(*command);
   add_verify(*command, session);
+  add_export(*command);
 }
 
 }  // namespace octet::cli

@@ -23,11 +23,13 @@ void add_selftest(CLI::App& app, Session& session);
 void add_bench(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_config(CLI::App& app);
+void add_convert(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_chat(CLI::App& app);
 void add_tokenizer(CLI::App& app);
 void add_report(CLI::App& app, Session& session);
 void add_compare(CLI::App& app, Session& session);
 void add_checkpoint(CLI::App& app, Session& session);
+void add_export(CLI::App& checkpoint);
 
 }  // namespace octet::cli

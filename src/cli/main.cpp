@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   octet::cli::add_report(app, session);
   octet::cli::add_compare(app, session);
   octet::cli::add_checkpoint(app, session);
+  octet::cli::add_convert(app);
   octet::cli::add_tokenize(app);
   octet::cli::add_chat(app);
   octet::cli::add_tokenizer(app);

@@ -21,7 +21,7 @@ namespace {
 struct TrainOptions {
   std::string config;
   std::vector<std::string> set;
-  std::string recipe, fp8_format, device, run_directory, resume, demonstrate, shadow;
+  std::string recipe, fp8_format, device, run_directory, init_from, resume, demonstrate, shadow;
   std::string profile, record;
   std::optional<double> max_minutes;
   std::optional<std::int64_t> record_every, shadow_every;
@@ -102,12 +102,16 @@ std::string check_resume(const std::string& text) {
 }
 
 TrainRequest train_request(const TrainOptions& options, const LoadedConfig& loaded, const Session& session) {
+  if (!options.init_from.empty() && options.resume == kResume) {
+    throw UserError("--init-from has no effect with --resume, which goes on from a checkpoint: remove one of them");
+  }
   const std::int64_t steps = loaded.config.training.steps;
   TrainRequest request{loaded, run_directory_of(options), resume_mode(options.resume),
                        std::vector<std::string>(session.argv, session.argv + session.argc),
                        !options.demonstrate.empty()};
   if (!options.profile.empty()) request.profile = parse_step_range("--profile", options.profile, steps);
   request.record = record_request(options, steps);
+  if (!options.init_from.empty()) request.init_from = options.init_from;
   return request;
 }
 
@@ -143,6 +147,8 @@ void add_train(CLI::App& app, Session& session) {
   command->add_option("--fp8-format", options->fp8_format, "precision.fp8_format: auto, ocp, fnuz");
   command->add_option("--device", options->device, "runtime.device: cpu, cuda or hip (the first GPU), cuda:N or hip:N");
   command->add_option("--run-dir", options->run_directory, "Directory of the run (default runs/<config's name>)");
+  command->add_option("--init-from", options->init_from,
+                      "Begin with the weights of a model: a directory of Hugging Face's, a run, a checkpoint");
   command
       ->add_option("--resume", options->resume,
                    "Go on from the newest checkpoint; with \"auto\" begin where there is none")

@@ -21,7 +21,7 @@ struct ConvertOptions {
   std::uint64_t shard_bytes = 5'000'000'000;  ///< of tensors in one file of Hugging Face's; one tensor may have more
   /// A directory of Hugging Face's: its tokenizer's files go into the new one, and its config.json says the context
   /// and the ids of special tokens. Nothing: those of the model's own directory, where it has any.
-  std::optional<std::filesystem::path> like;
+  std::optional<std::filesystem::path> like = std::nullopt;
 };
 
 struct PlannedTensor {

@@ -158,7 +158,7 @@ class Reader {
   void put(std::string_view key, ConfigValue value, std::string_view name, const Fields* object = nullptr) {
     const Fields& fields = object == nullptr ? root_ : *object;
     const ConfigField* field = find_config_field(key);
-    check(field != nullptr, "a key that octet convert sets is one of the configuration");
+    if (field == nullptr) throw UserError("{} needs {}, which this octet has not", fields.origin(name), key);
     if (const auto violation = config_violation(*field, value)) {
       throw UserError("{}: {} {}", fields.origin(name), key, *violation);
     }

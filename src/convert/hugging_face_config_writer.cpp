@@ -87,14 +87,14 @@ bool is_token_id(const ordered_json& value) {
                                        }));
 }
 
-void follow(ordered_json& json, std::string_view like) {
+void follow(ordered_json& root, std::string_view like) {
   const ordered_json other = ordered_json::parse(like, nullptr, false);
   if (!other.is_object()) throw UserError("the config.json to follow is not a JSON object; fetch it again");
   for (const char* token : special_tokens) {
-    if (other.contains(token) && is_token_id(other[token])) json[token] = other[token];
+    if (other.contains(token) && is_token_id(other[token])) root[token] = other[token];
   }
   constexpr const char* context = "max_position_embeddings";
-  if (other.contains(context) && other[context].is_number_integer()) json[context] = other[context];
+  if (other.contains(context) && other[context].is_number_integer()) root[context] = other[context];
 }
 
 }  // namespace
@@ -104,27 +104,27 @@ std::string hugging_face_config(const Config::Model& model, const Publication& p
   config.model = model;
   const ConvertedFamily* family = converted_family(config_name(model.family));
   check(family != nullptr, "every family of Octet has a counterpart");
-  ordered_json json;
-  json["architectures"] = ordered_json::array({family->architecture});
-  json["model_type"] = family->model_type;
-  json["torch_dtype"] = publication.dtype;
+  ordered_json root;
+  root["architectures"] = ordered_json::array({family->architecture});
+  root["model_type"] = family->model_type;
+  root["torch_dtype"] = publication.dtype;
   for (const IntegerField& field : fields_of(*family).integers) {
-    json[std::string(field.name)] = std::get<std::int64_t>(find_config_field(field.key)->get(config));
+    root[std::string(field.name)] = std::get<std::int64_t>(find_config_field(field.key)->get(config));
   }
-  add_attention(json, model, *family);
-  if (family->experts) add_experts(json, model, *family);
-  if (family->octet == "llama3") json["mlp_bias"] = false;
-  json["hidden_act"] = "silu";
-  json["rms_norm_eps"] = model.norm_eps;
-  json["initializer_range"] = model.init_std;
-  json["tie_word_embeddings"] = model.tied_embeddings;
-  json["max_position_embeddings"] = publication.context;
-  json["rope_theta"] = model.rope_theta;
-  json["rope_scaling"] = rope_scaling(model, *family);
+  add_attention(root, model, *family);
+  if (family->experts) add_experts(root, model, *family);
+  if (family->octet == "llama3") root["mlp_bias"] = false;
+  root["hidden_act"] = "silu";
+  root["rms_norm_eps"] = model.norm_eps;
+  root["initializer_range"] = model.init_std;
+  root["tie_word_embeddings"] = model.tied_embeddings;
+  root["max_position_embeddings"] = publication.context;
+  root["rope_theta"] = model.rope_theta;
+  root["rope_scaling"] = rope_scaling(model, *family);
   // Were they missing, transformers would take ids of its own.
-  for (const char* token : special_tokens) json[token] = nullptr;
-  if (!publication.like.empty()) follow(json, publication.like);
-  return json.dump(2) + "\n";
+  for (const char* token : special_tokens) root[token] = nullptr;
+  if (!publication.like.empty()) follow(root, publication.like);
+  return root.dump(2) + "\n";
 }
 
 }  // namespace octet

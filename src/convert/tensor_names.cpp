@@ -9,7 +9,7 @@ namespace octet {
 namespace {
 
 // A published model of 671B parameters has 5e4 tensors; a damaged configuration may claim any number.
-constexpr std::int64_t max_tensors = 1 << 22;
+constexpr std::int64_t max_tensors = 1 << 18;
 
 std::uint64_t extent(std::int64_t value) {
   check(value >= 0, "a size is not negative");

@@ -19,7 +19,7 @@ struct TensorNames {
 };
 
 /// All of them, in the model's order; those of multi-token prediction have no counterpart and are not among them.
-/// UserError where there are more than 2^22.
+/// UserError where there are more than 2^18.
 [[nodiscard]] std::vector<TensorNames> tensor_names(const Config::Model& model);
 
 }  // namespace octet

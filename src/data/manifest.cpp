@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ManifestShard read_shard_entry(const ordered_json& json) {
-  ManifestShard shard{text_field(json, "file"), unsigned_field(json, "tokens"), hex_field(json, "checksum")};
+ManifestShard read_shard_entry(const ordered_json& root) {
+  ManifestShard shard{text_field(root, "file"), unsigned_field(root, "tokens"), hex_field(root, "checksum")};
   const bool is_plain = !shard.file.empty() && shard.file != "." && shard.file != ".." &&
                         shard.file.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (!is_plain) throw UserError("the shard \"{}\" is not a file beside the manifest", printable(shard.file));
@@ -22,28 +22,28 @@ ManifestShard read_shard_entry(const ordered_json& json) {
   return shard;
 }
 
-Manifest parse(const ordered_json& json) {
+Manifest parse(const ordered_json& root) {
   Manifest manifest;
-  const ordered_json& tokenizer = object_field(json, "tokenizer");
+  const ordered_json& tokenizer = object_field(root, "tokenizer");
   manifest.tokenizer = text_field(tokenizer, "name");
   manifest.fingerprint = hex_field(tokenizer, "fingerprint");
   manifest.vocab_size = unsigned_field(tokenizer, "vocab_size");
   if (manifest.vocab_size == 0 || manifest.vocab_size > kMaxVocabSize) {
     throw UserError("a vocabulary of {} does not exist", manifest.vocab_size);
   }
-  if (const auto end = json.find("document_end"); end != json.end() && !end->is_null()) {
-    const std::uint64_t token = unsigned_field(json, "document_end");
+  if (const auto end = root.find("document_end"); end != root.end() && !end->is_null()) {
+    const std::uint64_t token = unsigned_field(root, "document_end");
     if (token >= manifest.vocab_size) throw UserError("document_end {} is outside the vocabulary", token);
     manifest.document_end = static_cast<std::int32_t>(token);
   }
-  const ordered_json& splits = object_field(json, "splits");
+  const ordered_json& splits = object_field(root, "splits");
   manifest.train = read_split(object_field(splits, "train"));
   manifest.validation = read_split(object_field(splits, "validation"));
-  for (const ordered_json& input : array_field(json, "inputs")) {
+  for (const ordered_json& input : array_field(root, "inputs")) {
     manifest.inputs.push_back({text_field(input, "path"), text_field(input, "format"), unsigned_field(input, "bytes"),
                                hex_field(input, "checksum")});
   }
-  manifest.options = object_field(json, "options");
+  manifest.options = object_field(root, "options");
   return manifest;
 }
 
@@ -75,13 +75,13 @@ ordered_json split_json(const ManifestSplit& split) {
           {"text_bytes", split.counts.text_bytes}, {"tokens", split.tokens()},        {"shards", shards}};
 }
 
-ManifestSplit read_split(const ordered_json& json) {
+ManifestSplit read_split(const ordered_json& root) {
   ManifestSplit split;
-  split.counts.documents = unsigned_field(json, "documents");
-  split.counts.skipped = unsigned_field(json, "skipped");
-  split.counts.empty = unsigned_field(json, "empty");
-  split.counts.text_bytes = unsigned_field(json, "text_bytes");
-  for (const ordered_json& shard : array_field(json, "shards")) split.shards.push_back(read_shard_entry(shard));
+  split.counts.documents = unsigned_field(root, "documents");
+  split.counts.skipped = unsigned_field(root, "skipped");
+  split.counts.empty = unsigned_field(root, "empty");
+  split.counts.text_bytes = unsigned_field(root, "text_bytes");
+  for (const ordered_json& shard : array_field(root, "shards")) split.shards.push_back(read_shard_entry(shard));
   return split;
 }
 
@@ -106,9 +106,9 @@ void write_manifest(const std::filesystem::path& path, const Manifest& manifest)
 }
 
 Manifest read_manifest(const std::filesystem::path& path) {
-  const ordered_json json = read_sealed_json(path, kManifestVersion);
+  const ordered_json root = read_sealed_json(path, kManifestVersion);
   try {
-    return parse(json);
+    return parse(root);
   } catch (const UserError& error) {
     throw UserError("{}: {}: tokenize the text again", path.string(), error.what());
   }

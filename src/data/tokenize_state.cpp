@@ -38,9 +38,9 @@ std::string first_difference(const ordered_json& there, const ordered_json& here
 }
 
 ordered_json progress_json(const SplitProgress& progress) {
-  ordered_json json = split_json(progress.written);
-  json["next_piece"] = progress.next_piece;
-  return json;
+  ordered_json described = split_json(progress.written);
+  described["next_piece"] = progress.next_piece;
+  return described;
 }
 
 void check_shards(const fs::path& folder, const ManifestSplit& split, const Tokenizer& tokenizer) {

@@ -40,6 +40,7 @@ Config inference_config(const fs::path& path, const GeneratorOptions& options) {
 /// The tokenizer that belongs to a model: the user's choice, or the file beside its configuration, or bytes.
 std::string tokenizer_name(const std::string& chosen, const ModelDirectory& model, const Config& config) {
   if (!chosen.empty()) return chosen;
+  if (!config.data.tokenizer.empty()) return config.data.tokenizer;
   const fs::path beside = model.config.parent_path() / "tokenizer.json";
   std::error_code unreadable;
   if (fs::exists(beside, unreadable)) return beside.string();

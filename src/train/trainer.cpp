@@ -7,6 +7,7 @@
 
 #include "core/timing.h"
 #include "train/device_fault.h"
+#include "train/initial_weights.h"
 #include "train/machine.h"
 #include "train/memory_shortage.h"
 #include "train/model_setup.h"
@@ -77,9 +78,12 @@ RunDirectory begin_or_resume(const TrainRequest& request, std::uint64_t tokenize
     loader.restore(state.loader);
     return RunDirectory::resume(path, state.step);
   }
+  std::optional<InitialWeights> initial;
+  if (request.init_from) initial.emplace(*request.init_from, parameters, config);
   RunDirectory directory = was_begun ? RunDirectory::resume(path, 0) : RunDirectory::create(path);
   is_ours = true;
   parameters.initialize(device, static_cast<std::uint64_t>(config.training.seed));
+  if (initial) initial->fill(device, parameters);
   return directory;
 }
 

@@ -33,9 +33,10 @@ struct TrainRequest {
   std::filesystem::path run_directory;
   Resume resume = Resume::never;
   std::vector<std::string> command_line;
-  bool demonstrate_fault = false;                   ///< trains e4m3fnuz with scales for 448 on purpose
-  std::optional<StepRange> profile = std::nullopt;  ///< the steps to trace
-  RecordRequest record = {};                        ///< what to keep for octet compare
+  bool demonstrate_fault = false;                                 ///< trains e4m3fnuz with scales for 448 on purpose
+  std::optional<StepRange> profile = std::nullopt;                ///< the steps to trace
+  RecordRequest record = {};                                      ///< what to keep for octet compare
+  std::optional<std::filesystem::path> init_from = std::nullopt;  ///< a model whose weights a new run begins with
 };
 
 /// What the loop tells whoever prints. All calls come from the loop's thread.
