@@ -51,14 +51,14 @@ ConvertOptions options_of(const ConvertCommand& command) {
 }
 
 /// Says on a terminal how far a conversion is, twice a second.
-class Progress {
+class WriteProgress {
  public:
-  explicit Progress(std::uint64_t total) : total_(total), shown_(isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
+  explicit WriteProgress(std::uint64_t total) : total_(total), shown_(isatty(STDERR_FILENO) != 0) {}
+  ~WriteProgress() {
     if (printed_) fmt::print(stderr, "\n");
   }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  WriteProgress(const WriteProgress&) = delete;
+  WriteProgress& operator=(const WriteProgress&) = delete;
 
   void operator()(std::uint64_t bytes) {
     const auto now = Clock::now();
@@ -162,7 +162,7 @@ void run(const ConvertCommand& command) {
   const Conversion plan = plan_conversion(source, options);
   if (command.config_only) return write_config(source, plan, command.out);
   if (!command.dry_run) {
-    Progress progress(plan.bytes);
+    WriteProgress progress(plan.bytes);
     write_conversion(plan, command.out, [&](std::uint64_t bytes) { progress(bytes); });
   }
   if (command.json) {
