@@ -53,8 +53,8 @@ class CountedTest : public testing::Test {
       load_simulator(environment, {{"ARCH", "gfx942,gfx950"}, {"COUNTS", counts}, {"TRAFFIC", "1"}});
       std::vector<CodeFile> files;
       for (const char* arch : kProcessors) {
-        for (const char* source : {"attention_backward", "attention_forward", "casts", "feed_forward", "folds", "gather",
-                                   "grouped_feed_forward", "norms"}) {
+        for (const char* source : {"attention_backward", "attention_forward", "casts", "feed_forward", "folds",
+                                   "gather", "grouped_feed_forward", "norms"}) {
           files.push_back(built_code(source, arch));
         }
         files.push_back({"plain_casts", arch, std::string(OCTET_TEST_KERNELS "/plain_casts.") + arch + ".co"});
