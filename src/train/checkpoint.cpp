@@ -169,9 +169,11 @@ void publish(const fs::path& partial, const fs::path& target) {
 CheckpointState read_checkpoint_state(const fs::path& path) {
   const json state = read_state(path);
   try {
-    return {{state.at("step").get<std::int64_t>(), read_position(state.at("loader")), validation_loss_of(state)},
-            state.at("model"),
-            state.at("order")};
+    const auto tokenizer = state.value("tokenizer", std::uint64_t{0});  // older checkpoints do not know it
+    return {
+        {state.at("step").get<std::int64_t>(), read_position(state.at("loader")), validation_loss_of(state), tokenizer},
+        state.at("model"),
+        state.at("order")};
   } catch (const json::exception& error) {
     throw UserError("{} is damaged: {}", path.string(), error.what());
   }

@@ -69,7 +69,8 @@ TEST(SafetensorsHeader, EntriesAreComplete) {
 }
 
 TEST(SafetensorsHeader, TypesAreTheFormats) {
-  EXPECT_TRUE(contains(error_of(tensor_t(R"("dtype":"F8_E8M0","shape":[2],"data_offsets":[0,2])"), 2), "dtype \"F8_E8M0\""));
+  EXPECT_TRUE(
+      contains(error_of(tensor_t(R"("dtype":"F8_E8M0","shape":[2],"data_offsets":[0,2])"), 2), "dtype \"F8_E8M0\""));
   EXPECT_TRUE(contains(error_of(tensor_t(R"("dtype":1)"), 0), "a number stands where"));
   EXPECT_TRUE(contains(error_of(tensor_t(R"("shape":[-1])"), 0), "a negative number -1"));
   EXPECT_TRUE(contains(error_of(tensor_t(R"("shape":[1.5])"), 0), "1.5 is not a 64-bit whole number"));
