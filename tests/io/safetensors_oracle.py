@@ -16,7 +16,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-DTYPES = {"F64": 8, "F32": 4, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "F8_E4M3": 1, "F8_E5M2": 1}
+DTYPES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "F8_E4M3": 1, "F8_E5M2": 1}
 
 
 def sample_tensors():
