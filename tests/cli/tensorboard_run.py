@@ -41,12 +41,13 @@ def read(run):
 
 
 def check_scalars(run, events):
-    """Every number of metrics.jsonl but the milliseconds is there, once, as the fp32 that it rounds to."""
+    """Every number of metrics.jsonl but times (the step's, its checkpoint's) is there, once, as the fp32 it rounds to."""
     recorded = {}
     for line in (run / "metrics.jsonl").read_text().splitlines():
         record = json.loads(line)
         step = record.pop("step")
         del record["ms"]
+        record.pop("checkpoint", None)
         for field, value in record.items():
             recorded.setdefault(field, {})[step] = float(numpy.float32(value))
     assert sorted(events.Tags()["scalars"]) == sorted(recorded), events.Tags()
