@@ -3,27 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/utf8.h"
+
 namespace octet {
 namespace {
-
-/// The length of the character that begins with this byte; 0 where none does.
-std::size_t character_bytes(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return 2;
-  if (first >= 0xE0 && first <= 0xEF) return 3;
-  if (first >= 0xF0 && first <= 0xF4) return 4;
-  return 0;
-}
-
-/// Bytes at the end of `text` that begin a character whose rest is still to come.
-std::size_t begun_character(std::string_view text) {
-  for (std::size_t tail = 1; tail <= std::min<std::size_t>(3, text.size()); ++tail) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - tail]);
-    if ((byte & 0xC0U) == 0x80U) continue;  // the middle of a character
-    return character_bytes(byte) > tail ? tail : 0;
-  }
-  return 0;
-}
 
 /// The longest end of `text` that begins `stop` without being all of it.
 std::size_t begun_stop(std::string_view text, std::string_view stop) {
@@ -59,7 +42,7 @@ std::string TextStream::push(std::string_view piece) {
 }
 
 std::size_t TextStream::undecided() const {
-  std::size_t tail = begun_character(held_);
+  std::size_t tail = incomplete_utf8_tail(held_);
   for (const std::string& stop : stops_) tail = std::max(tail, begun_stop(held_, stop));
   return tail;
 }
