@@ -59,6 +59,9 @@ class Device {
   /// Whether casts shall make their input again from what it was made of, where they can, in place of reading it: less
   /// is stored and read, and more computed, which pays on a GPU. Bits are the same.
   [[nodiscard]] virtual bool recomputes_casts() const { return false; }
+  /// Whether attention within packed documents is computed as it is without: same kernels, hence the same bits where
+  /// every sequence is one document. A vendor's library may know no documents.
+  [[nodiscard]] virtual bool attends_alike() const { return true; }
   /// Nothing for a CPU.
   [[nodiscard]] virtual DeviceUse use() const { return {}; }
   /// Between host memory and memory of the allocator, in the order of the ops; `download` waits for them.

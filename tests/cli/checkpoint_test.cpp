@@ -1,4 +1,6 @@
 // octet checkpoint: what a run's checkpoints are, and whether they are what they say.
+#include <fmt/format.h>
+
 #include <fstream>
 
 #include "cli/cli_fixture.h"
@@ -72,16 +74,26 @@ TEST_F(CheckpointCommand, PlacesWithoutCheckpointsAreMistakes) {
 }
 
 TEST_F(CheckpointCommand, TheBestOneStays) {
-  succeed(train("best", {"--set", "training.steps=6", "--set", "checkpoint.interval=1", "--set", "checkpoint.keep=1",
-                         "--set", "checkpoint.keep_best=1", "--set", "validation.interval=1", "--set",
-                         "optimizer.lr=10", "--set", "optimizer.clip_norm=0"}));
+  const auto steps = [](const char* count, std::vector<std::string> more) {
+    std::vector<std::string> options = {"--set", fmt::format("training.steps={}", count),
+                                        "--set", "checkpoint.interval=1",
+                                        "--set", "checkpoint.keep=1",
+                                        "--set", "checkpoint.keep_best=1",
+                                        "--set", "validation.interval=1"};
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+  };
+  succeed(train("best", steps("3", {})));
+  // From here on weights are thrown about: far worse than what was learnt, whatever machine rounds.
+  succeed(train("best", steps("6", {"--resume", "--set", "optimizer.lr=10", "--set", "optimizer.clip_norm=0"})));
   std::vector<double> losses;
   std::ifstream lines(path("best/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     losses.push_back(nlohmann::json::parse(line).at("val_loss").get<double>());
   }
+  ASSERT_EQ(losses.size(), 6U);
   const auto best = std::ranges::min_element(losses) - losses.begin() + 1;
-  ASSERT_LT(best, 6) << "so high a learning rate makes it worse";
+  ASSERT_LE(best, 3) << "so high a learning rate makes it worse";
   const auto list = json_of({"checkpoint", "ls", "best", "--json"});
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(list.at(0).at("step"), best);

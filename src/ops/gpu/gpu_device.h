@@ -41,6 +41,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] bool host_memory() const override { return false; }
   [[nodiscard]] std::size_t cache_bytes() const override { return driver_->facts().l2_bytes; }
   [[nodiscard]] bool recomputes_casts() const override { return true; }
+  [[nodiscard]] bool attends_alike() const override { return attention() == nullptr; }
   [[nodiscard]] DeviceUse use() const override { return use_; }
   void upload(void* to, const void* from, std::size_t bytes) override { driver_->upload(to, from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) override {

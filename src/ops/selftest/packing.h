@@ -25,7 +25,8 @@ struct Packing {
   }
 };
 
-/// Sequences that are one document each, which a packed op must treat as it does without documents.
+/// Sequences that are one document each, which a packed op must treat as it does without documents, where the same
+/// kernels compute both.
 inline constexpr Packing kWholeSequences{0};
 
 /// [sequences * seq_len]: as Documents::start has it.

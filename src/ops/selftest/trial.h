@@ -84,6 +84,8 @@ class Trial {
   [[nodiscard]] double sum_error(DType operands) const {
     return operands == DType::bf16 || backend_.device().host_memory() ? 0 : 0x1p-9;
   }
+  /// Whether packed documents that are whole sequences must not change a bit of attention.
+  [[nodiscard]] bool attends_alike() const { return backend_.device().attends_alike(); }
 
   template <typename Op>
   [[nodiscard]] bool supports() const {

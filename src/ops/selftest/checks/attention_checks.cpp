@@ -29,8 +29,9 @@ std::vector<std::int32_t> starts_of(const AttentionCase& c) {
 }
 
 /// Whether the same results, bit by bit, are to come without documents.
-bool is_one_document(const std::vector<std::int32_t>& starts) {
-  return !starts.empty() && std::ranges::all_of(starts, [](std::int32_t start) { return start == 0; });
+bool needs_no_documents(const Trial& trial, const std::vector<std::int32_t>& starts) {
+  return trial.attends_alike() && !starts.empty() &&
+         std::ranges::all_of(starts, [](std::int32_t start) { return start == 0; });
 }
 
 std::vector<bf16> make_qkv(const AttentionCase& c) {
@@ -106,7 +107,7 @@ void OpCheck<AttentionForward>::run(Trial& trial, const AttentionCase& c) {
   AttentionForward op{trial.input("qkv", qkv),    out.data(), lse.data(), c.shape, static_cast<float>(scale),
                       documents_of(trial, starts)};
   trial.run(op);
-  if (is_one_document(starts)) {
+  if (needs_no_documents(trial, starts)) {
     const std::vector<bf16> packed_out(out.begin(), out.end());
     const std::vector<float> packed_lse(lse.begin(), lse.end());
     op.documents = {};
@@ -149,7 +150,7 @@ void OpCheck<AttentionBackward>::run(Trial& trial, const AttentionCase& c) {
                        static_cast<float>(scale),
                        documents_of(trial, starts)};
   trial.run(op);
-  if (is_one_document(starts)) {
+  if (needs_no_documents(trial, starts)) {
     const std::vector<bf16> packed(dqkv.begin(), dqkv.end());
     op.documents = {};
     trial.run(op);
