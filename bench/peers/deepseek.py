@@ -68,8 +68,15 @@ def grouped_product(x, w, offsets):
 def grouped_product_fp8(x, w, offsets):
     from torchao.prototype.moe_training.fp8_grouped_mm import _to_fp8_rowwise_then_scaled_grouped_mm as product
 
-    # Its kernels want groups in multiples of 16 rows.
-    return product(x, w.transpose(-2, -1), offsets, pad_token_groups_for_grouped_mm=True)
+    return product(x, w.transpose(-2, -1), offsets, pad_token_groups_for_grouped_mm=False)
+
+
+def padded_groups(experts, counts, multiple):
+    """Groups of `counts` rows, each padded to a `multiple`: the place of each row of the sorted `experts`, and ends."""
+    padded = (counts + multiple - 1) // multiple * multiple
+    ends = padded.cumsum(0)
+    shift = (ends - padded) - (counts.cumsum(0) - counts)
+    return torch.arange(experts.numel(), device=experts.device) + shift[experts], ends
 
 
 class MixtureOfExperts(nn.Module):
@@ -78,6 +85,7 @@ class MixtureOfExperts(nn.Module):
         moe, dim = model["moe"], model["dim"]
         self.moe = moe
         self.product = grouped_product
+        self.multiple = 1  # of rows that each expert's are padded to
         self.gate = linear(dim, moe["experts"])
         shapes = {"w1": (moe["ffn_dim"], dim), "w3": (moe["ffn_dim"], dim), "w2": (dim, moe["ffn_dim"])}
         for name, shape in shapes.items():
@@ -104,11 +112,19 @@ class MixtureOfExperts(nn.Module):
         tokens = x.flatten(0, -2)
         weights, experts = self.route(tokens)
         order = experts.flatten().argsort(stable=True)
-        offsets = torch.bincount(experts.flatten(), minlength=self.moe["experts"]).cumsum(0).to(torch.int32)
+        counts = torch.bincount(experts.flatten(), minlength=self.moe["experts"])
         rows = order // self.moe["top_k"]
-        routed = tokens[rows]
+        routed, ends = tokens[rows], counts.cumsum(0)
+        if self.multiple > 1:
+            places, ends = padded_groups(experts.flatten()[order], counts, self.multiple)
+            most = order.numel() + self.moe["experts"] * self.multiple
+            routed = routed.new_zeros(most, routed.shape[1]).index_copy(0, places, routed)
+        offsets = ends.to(torch.int32)
         hidden = functional.silu(self.product(routed, self.w1, offsets)) * self.product(routed, self.w3, offsets)
-        written = self.product(hidden, self.w2, offsets) * weights.flatten()[order, None].to(hidden.dtype)
+        written = self.product(hidden, self.w2, offsets)
+        if self.multiple > 1:
+            written = written[places]
+        written = written * weights.flatten()[order, None].to(hidden.dtype)
         out = self.shared(tokens) if self.shared else torch.zeros_like(tokens)
         return out.index_add(0, rows, written).view_as(x)
 
@@ -185,7 +201,7 @@ def build(config, recipe, device):
         )
         for module in model.modules():
             if isinstance(module, MixtureOfExperts):
-                module.product = grouped_product_fp8
+                module.product, module.multiple = grouped_product_fp8, 16
     if device == "cuda":
         for layer in model.layers:
             layer.compile()
