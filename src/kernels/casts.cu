@@ -9,7 +9,7 @@ namespace {
 template <fp8::Format F, int V>
 OCTET_DEVICE void quantize_rows(const QuantizeRows& a) {
   OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
-  BlockFold<std::uint32_t> maxima(parts);
+  BlockFold<std::uint32_t, BlockRows::several> maxima(parts);
   const RowPlace<V> place{a.cols, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
   const RowAhead<V> next(a.ahead, place, 1);

@@ -22,7 +22,7 @@ struct RowSource {
 template <fp8::Format F, int V>
 OCTET_DEVICE void gather_rows(const GatherRows& a) {
   OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
-  BlockFold<std::uint32_t> maxima(parts);
+  BlockFold<std::uint32_t, BlockRows::several> maxima(parts);
   const RowPlace<V> place{a.cols, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
   const RowAhead<V> next(a.ahead, place, 1);

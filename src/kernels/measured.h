@@ -27,9 +27,9 @@ OCTET_DEVICE float leave_scale(const Measured& out, bf16 amax, Index index) {
   return scale;
 }
 
-template <fp8::Format F, int V>
+template <fp8::Format F, int V, BlockRows R>
 OCTET_DEVICE void leave_row(const Measured& out, const RowVectors<V>& row, const RowPlace<V>& place, Index index,
-                            ColumnFold<V>& columns, BlockFold<std::uint32_t>& maxima) {
+                            ColumnFold<V>& columns, BlockFold<std::uint32_t, R>& maxima) {
   columns.fold(row);
   if (out.codes == nullptr) return;
   const float scale = leave_scale(out, bf16{maxima.largest_half(row.largest())}, index);

@@ -12,9 +12,9 @@ namespace {
 template <fp8::Format F, int V>
 OCTET_DEVICE void forward(const RmsNormForward& a) {
   OCTET_SHARED float sum_parts[BlockFold<float>::kParts];
-  BlockFold<float> sums(sum_parts);
+  BlockFold<float, BlockRows::several> sums(sum_parts);
   OCTET_SHARED std::uint32_t max_parts[BlockFold<std::uint32_t>::kParts];
-  BlockFold<std::uint32_t> maxima(max_parts);
+  BlockFold<std::uint32_t, BlockRows::several> maxima(max_parts);
   const RowPlace<V> place{a.dim, a.aligned};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
   const RowAhead<V> next_x(a.ahead, place, 1);

@@ -79,6 +79,11 @@ OCTET_DEVICE T shuffle_xor(T x, int mask) {
   return __shfl_xor_sync(0xFFFF'FFFFU, x, mask);
 }
 
+/// The largest that any lane of the warp has.
+OCTET_DEVICE std::uint32_t warp_largest(std::uint32_t x) {
+  return __reduce_max_sync(0xFFFF'FFFFU, x);
+}
+
 using WarpMask = std::uint32_t;
 
 OCTET_DEVICE WarpMask warp_mask(bool x) {

@@ -154,6 +154,16 @@ OCTET_DEVICE T shuffle_xor(T x, int mask) {
   return from_lane(x, lane_index() ^ mask);
 }
 
+/// The largest that any lane of the warp has.
+OCTET_DEVICE std::uint32_t warp_largest(std::uint32_t x) {
+#pragma unroll
+  for (int mask = kWarpSize / 2; mask > 0; mask /= 2) {
+    const std::uint32_t other = shuffle_xor(x, mask);
+    x = other > x ? other : x;
+  }
+  return x;
+}
+
 using WarpMask = std::uint64_t;
 
 OCTET_DEVICE WarpMask warp_mask(bool x) {

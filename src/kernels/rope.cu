@@ -68,7 +68,7 @@ class Turning {
 template <fp8::Format F, int V>
 OCTET_DEVICE void rope_rows(const Rope& a) {
   OCTET_SHARED std::uint32_t parts[BlockFold<std::uint32_t>::kParts];
-  BlockFold<std::uint32_t> maxima(parts);
+  BlockFold<std::uint32_t, BlockRows::several> maxima(parts);
   const RowPlace<V> place{a.cols, true};
   const RowPlace<V> rotated{a.heads * 2 * a.half, true};
   ColumnFold<V> columns(a.measured.column_partials != nullptr);
